@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from audit import LabelDataset, Policy
 from audit.base.dag import FloatArray, IntArray
-from audit.checks.shared.exchanged_pairs import answers_by_excess
+from audit.checks.rules.model_confuses import answers_by_excess
 from audit.measure.measure import measure
 from fixtures.checked import CHECK_OF
 from fixtures.labelled import tree

@@ -11,17 +11,15 @@ from audit.checks.rules import (
     drift,
     duplicates,
     editions,
-    group_confined,
     lost_zero,
-    missing_stratum,
     model_confuses,
+    nodes,
+    pairs,
     records,
-    redundant_nodes,
     required,
     residual_overuse,
     split_leak,
     together,
-    unexpected_pair,
 )
 
 CHECKS: tuple[Check, ...] = (
@@ -39,7 +37,7 @@ CHECKS: tuple[Check, ...] = (
     records.RECORD_CAP,
     drift.CHECK,
     split_leak.CHECK,
-    group_confined.CHECK,
+    nodes.GROUP_CONFINED,
     residual_overuse.CHECK,
     apart.CROSS_BRANCH,
     together.UNSPECIFIC,
@@ -48,9 +46,9 @@ CHECKS: tuple[Check, ...] = (
     required.MISSING_COMPANION,
     required.SEX_AGE_CONFLICT,
     chronic_gap.CHECK,
-    unexpected_pair.CHECK,
-    missing_stratum.CHECK,
-    redundant_nodes.CHECK,
+    pairs.UNEXPECTED_PAIR,
+    pairs.MISSING_STRATUM,
+    nodes.REDUNDANT_NODES,
     model_confuses.CHECK,
 )
 """Rules over measurements of data and models, in report order."""

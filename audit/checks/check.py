@@ -10,39 +10,12 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.declared import Columns
-from audit.checks.shared.damaged_nodes import with_damage_named
+from audit.checks.shared.written_labels import with_damage_named
 from audit.measure.measure import Measurements
-from audit.policy.policy import Policy
 from audit.results.findings import NEEDS_INSTANCES, CheckResult, Finding
-from audit.sharing.told import Rounding
 
 TOP_PARTS = 10
 """Largest number of lines in a finding's breakdown."""
-
-
-@dataclass(frozen=True)
-class Limit:
-    """A threshold on a finding's evidence; a stricter one can be applied without recounting.
-
-    Args:
-        evidence: Name of the evidence.
-        relation: How the evidence of a finding compares with the threshold.
-        threshold: Name of the policy's threshold.
-        shown_as: Name of the evidence that holds the threshold; empty if there is none.
-    """
-
-    evidence: str
-    relation: Literal[">", "<="]
-    threshold: str
-    shown_as: str = ""
-
-    def keeps(self, value: float, threshold: float) -> bool:
-        """Whether evidence of this value is a finding under a threshold."""
-        return value <= threshold if self.relation == "<=" else value > threshold
-
-    def tightens(self, before: float, after: float) -> bool:
-        """Whether a change of the threshold cannot add findings."""
-        return after <= before if self.relation == "<=" else after >= before
 
 
 @dataclass(frozen=True)
@@ -75,11 +48,6 @@ class Check:
         name: What results, policies and ``audit list checks`` call it.
         title: The question it answers, in one line.
         rule: Function that looks for findings.
-        limits: Thresholds that can be changed for existing findings.
-        counts_with: Thresholds used in counting: if they change, the check must run again.
-        retest: Function that recomputes the evidence of a run's findings for other limits, from the
-            run's residual table, the policy and how counts are told; None if no test depends on a
-            limit.
         needs: What it looks at in the data: ``counts``, or the individual ``instances``.
         reads: The analysis that it reads tables of; empty for a rule on data or a model.
         cases: Function that returns the instances behind one finding, as ascending indices into
@@ -97,9 +65,6 @@ class Check:
     name: str
     title: str
     rule: Callable[[Measurements], Outcome]
-    limits: tuple[Limit, ...] = ()
-    counts_with: tuple[str, ...] = ()
-    retest: Callable[[CheckResult, pl.DataFrame, Policy, Rounding], CheckResult] | None = None
     needs: Literal["counts", "instances"] = "counts"
     reads: str = ""
     cases: Callable[[Measurements, Finding], IntArray] | None = None

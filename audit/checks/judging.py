@@ -1,4 +1,4 @@
-"""Judge the findings of a result: severities, waivers, the ratchet and stricter limits."""
+"""Judge the findings of a result: severities, waivers and the ratchet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from audit.base.errors import PolicyError, first_cases
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.check import Check
 from audit.checks.limits import (
-    limited,
     needs_counting,
     no_worse,
     number,
@@ -25,7 +24,7 @@ from audit.checks.limits import (
 )
 from audit.checks.waivers import Waivers
 from audit.policy.policy import Policy
-from audit.policy.rules import Companion, Severity
+from audit.policy.rules import Severity
 from audit.results.binned import told_findings
 from audit.results.findings import OF_WAIVERS, CheckResult, Finding
 from audit.results.mended import Mended
@@ -75,10 +74,8 @@ def rejudged(
     """Judge a run by another policy; parameters as in `judged`, `refuse_reference`, and the
     ``checks`` that a policy can set beside those that the run has.
 
-    The policy may change severities, waivers, the ratchet, the number of findings shown and titles,
-    and may make limits stricter. Tests that depend on a limit are repeated, and a finding that a
-    stricter limit excludes is dropped; findings folded only into that one are shown again. If the
-    policy does not state ``min_cell``, that of the run is kept; it may not change the bins.
+    The policy may change severities, waivers, the ratchet, the number of findings shown and titles.
+    If it does not state ``min_cell``, that of the run is kept; it may not change the bins.
 
     Raises:
         PolicyError: If the policy changes a key that requires recounting, names an unknown node or
@@ -91,14 +88,14 @@ def rejudged(
     refuse_unknown_names(policy, set(result.nodes["node"]), hierarchy, named)
     refuse_reference(result, policy, reference)
     refuse_other_bins(result, policy)
-    refused = list(needs_counting(result, counted, policy, checks))
+    refused = list(needs_counting(counted, policy))
     if refused:
         raise PolicyError(
             "a run can be judged again only if the change needs no counting",
             found=first_cases(refused),
             hint="audit the data again with `audit run --policy`",
         )
-    return judged(result, policy, today=today, reference=reference, counted=counted, checks=checks)
+    return judged(result, policy, today=today, reference=reference, counted=counted)
 
 
 def policy_as_applied(
@@ -110,17 +107,15 @@ def policy_as_applied(
         as_expected: Number of pairs left out because of each expected association, then because
             of each companion rule of the policy; further entries are ignored.
     """
-    known, person, dates = len(policy.expected), policy.person, policy.code_dates
-    asked = as_expected[known : known + len(policy.companions)]
+    person, dates = policy.person, policy.code_dates
+    left_out = iter(as_expected)
     return {
-        "name": policy.name,
-        "title": policy.title,
+        **{key: getattr(policy, key) for key in ("name", "title", "max_findings")},
         "min_cell": min_cell,
-        "max_findings": policy.max_findings,
         "labelled_ancestors": labelled_ancestors,
         "thresholds": list(policy.thresholds()),
         "branch_rules": [
-            {"a": rule.branches[0], "b": rule.branches[1], "rule": rule.rule, "reason": rule.reason}
+            dict(zip("ab", rule.branches, strict=True)) | {"rule": rule.rule, "reason": rule.reason}
             for rule in policy.branch_rules
         ],
         "exclusive": [
@@ -128,12 +123,13 @@ def policy_as_applied(
             for group in policy.exclusive
         ],
         "expected": [
-            pair.model_dump(mode="json") | {"pairs": pairs}
-            for pair, pairs in zip(policy.expected, as_expected[:known], strict=True)
+            pair.model_dump(mode="json") | {"pairs": next(left_out)} for pair in policy.expected
         ],
         "companions": [
-            {**_rule_as_applied(rule), "pairs": pairs}
-            for rule, pairs in zip(policy.companions, asked, strict=True)
+            rule.model_dump(mode="json", exclude={"if_title", "needs_title"})
+            | {"if": [*rule.asking], "needs": [*rule.needed], "unless": [*rule.excusing]}
+            | {"pairs": next(left_out)}
+            for rule in policy.companions
         ],
         "person": person
         and {"sex": person.sex, "age": person.age}
@@ -153,12 +149,6 @@ def policy_as_applied(
     }
 
 
-def _rule_as_applied(rule: Companion) -> dict[str, Any]:
-    lists = {"if": rule.asking, "needs": rule.needed, "unless": rule.excusing}
-    said = rule.model_dump(mode="json", exclude={"if_title", "needs_title"})
-    return said | {key: list(nodes) for key, nodes in lists.items()}
-
-
 def judged(
     result: AuditResult,
     policy: Policy,
@@ -166,7 +156,6 @@ def judged(
     today: date,
     reference: AuditResult | None = None,
     counted: Policy | None = None,
-    checks: Sequence[Check] = (),
 ) -> AuditResult:
     """Judge every finding of a result by a policy.
 
@@ -174,26 +163,15 @@ def judged(
         reference: An earlier run. A finding that is in it and has not become worse is marked as
             known, and counts as a note if the policy says ``ratchet``.
         counted: The policy that the result was counted with; None: this one.
-        checks: Those whose limits may be others than when the result was counted.
     """
-    counted = counted or policy
-    min_cell = policy.min_cell or counted.min_cell or result.policy["min_cell"]
+    min_cell = policy.min_cell or (counted or policy).min_cell or result.policy["min_cell"]
     rounding = Rounding.of(min_cell, result.ledger)
     given = None if reference is None else told_with(reference, min_cell)
     before = None if given is None else remembered(given)
     back = mended_in(result, before) if policy.ratchet == "mended" else frozenset[str]()
     judge = _Judge(policy, rounding, given, frozenset(result.nodes["node"]), back)
-    by_name = {check.name: check for check in (*CHECKS, *checks)}
     waivers = Waivers(policy.waivers, today, result.edges)
-    found = list[CheckResult]()
-    for check in result.checks:
-        if check.name in OF_WAIVERS:
-            continue
-        own = by_name.get(check.name)
-        if own is not None and own.retest is not None:
-            check = own.retest(check, result.residuals, policy, rounding)
-        held = tuple(limited(one, own, counted, policy) for one in check.findings)
-        found.append(judge.judged(replace(check, findings=held), waivers))
+    found = [judge.judged(one, waivers) for one in result.checks if one.name not in OF_WAIVERS]
     uses = waivers.uses(found)
     on_waivers = [check.run(uses) for check in ON_WAIVERS]
     return replace(
@@ -214,16 +192,15 @@ def judged(
 
 
 def _with_restating(checks: Sequence[CheckResult], root: str | None) -> Iterator[CheckResult]:
-    """Checks whose findings say whether they only restate another one.
-
-    Those of an analysis may name the same nodes, such as relations of texts, and say other things.
-    """
+    """Checks whose findings say whether they only restate another one; of analyses none does."""
     of_labels = {check.name for check in CHECKS}
     found = restating([check for check in checks if check.name in of_labels], root)
     for check in checks:
-        marked = (replace(one.judgement, restates=one.id in found) for one in check.findings)
-        both = zip(check.findings, marked, strict=True)
-        yield replace(check, findings=tuple(replace(one, judgement=own) for one, own in both))
+        findings = (
+            replace(one, judgement=replace(one.judgement, restates=one.id in found))
+            for one in check.findings
+        )
+        yield replace(check, findings=tuple(findings))
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,33 +217,31 @@ class _Judge:
     def known(self) -> dict[str, Finding]:
         """The reference's findings by id, as they are told.
 
-        Left out are those that its policy dropped, and that its labels are less deep than in a
-        reference of its own: what is lost since then is lost once more.
+        Left out is that its labels are less deep than in a reference of its own: what is lost since
+        then is lost once more.
         """
         run = self.reference
         if run is None:
             return {}
         told = (one for check in run.checks for one in told_findings(check, run.rounding))
-        kept = (one for one in told if not one.judgement.dropped)
-        return {one.id: one for one in kept if (one.check, one.key) != SHALLOWER}
-
-    @cached_property
-    def there(self) -> tuple[frozenset[str], frozenset[str], Policy]:
-        """Checks that the reference applied, nodes that it lacks, and its policy."""
-        run = self.reference
-        if run is None:
-            return frozenset(), frozenset(), self.policy
-        ran = frozenset(one.name for one in run.checks if one.ran)
-        return ran, self.nodes.difference(run.nodes["node"]), run.made_with
+        return {one.id: one for one in told if (one.check, one.key) != SHALLOWER}
 
     def unasked(self, finding: Finding) -> bool:
         """Whether the reference lacks the check, a node or the rule of a finding."""
-        (ran, new, policy), key = self.there, finding.key or finding.nodes
+        run, key = self.reference, finding.key or finding.nodes
+        if run is None or finding.id in self.known:
+            return False
+        ran, policy = {one.name for one in run.checks if one.ran}, run.made_with
         return (
             finding.check not in ran
-            or not new.isdisjoint(finding.nodes)
+            or not self.new.isdisjoint(finding.nodes)
             or (self.policy.asks(finding.check, key) and not policy.asks(finding.check, key))
         )
+
+    @cached_property
+    def new(self) -> frozenset[str]:
+        """Nodes that the reference lacks."""
+        return self.nodes.difference(() if self.reference is None else self.reference.nodes["node"])
 
     def judged(self, check: CheckResult, waivers: Waivers | None = None) -> CheckResult:
         """A check's result, each finding judged; waivers cover none where these are None."""
@@ -281,7 +256,7 @@ class _Judge:
                 severity="error" if mended else severity,
                 waiver=None if waivers is None else waivers.of(one),
                 known=stays,
-                unasked=self.reference is not None and before is None and self.unasked(one),
+                unasked=self.unasked(one),
                 excused=stays and bool(self.policy.ratchet) and not mended,
             )
             findings.append(replace(one, judgement=judgement))
@@ -291,16 +266,12 @@ class _Judge:
 def _identity(
     result: AuditResult, policy: Policy, reference: AuditResult | None
 ) -> Mapping[str, Any]:
-    return {
-        **result.identity,
-        "data": {**result.identity["data"], "title": policy.title},
-        "policy": {"name": policy.name, "sha256": policy.sha256},
-        "reference": None if reference is None else {"sha256": _digest(reference)},
-    }
-
-
-def _digest(run: AuditResult) -> str:
-    return run.sha256 or hashlib.sha256(to_json_bytes(run.shared())).hexdigest()
+    named = {"policy": {"name": policy.name, "sha256": policy.sha256}, "reference": None}
+    if reference is not None:
+        shared = reference.sha256 or hashlib.sha256(to_json_bytes(reference.shared())).hexdigest()
+        named["reference"] = {"sha256": shared}
+    data = {**result.identity["data"], "title": policy.title}
+    return {**result.identity, "data": data, **named}
 
 
 def severity_of(

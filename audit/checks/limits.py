@@ -1,19 +1,17 @@
-"""What a run can be judged by: names that a policy may use, stricter limits, and the ratchet."""
+"""What a run can be judged by: names that a policy may use, keys it may change, the ratchet."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator
 
 from audit.base.errors import PolicyError, first_cases
 from audit.checks import ON_WAIVERS
-from audit.checks.check import Check
 from audit.engine.statistics.intervals import wilson
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import refuse_other, shared_nodes
 from audit.policy.policy import Policy, refuse_unknown_nodes
 from audit.policy.statements import Threshold
-from audit.results.findings import SEVERITIES, Finding, Judgement
+from audit.results.findings import SEVERITIES, Finding
 from audit.results.result import AuditResult
 from audit.results.since import EFFECTS
 from audit.sharing.bins import width_of
@@ -67,66 +65,18 @@ FREE = (
     "waivers",
     "ratchet",
 )
-"""Policy keys that can always be changed without recounting."""
+"""Policy keys that can be changed without counting again."""
 
 
-def limited(finding: Finding, check: Check | None, counted: Policy, wanted: Policy) -> Finding:
-    """A finding held against the limits of a policy, and dropped where a stricter one excludes it.
-
-    It may be excluded by a limit that the run was counted with another value of, and by every limit
-    where the check tests its findings again because another of its limits has changed.
-
-    Args:
-        check: The check that may have limits; None to leave them as they are.
-    """
-    limits = () if check is None else check.limits
-    values = {
-        one: (_value(counted, one.threshold), _value(wanted, one.threshold)) for one in limits
-    }
-    changed = {one for one, (before, after) in values.items() if before != after}
-    evidence, beyond, dropped = {**finding.evidence}, finding.beyond, False
-    for limit, (_, after) in values.items():
-        if limit.evidence not in finding.evidence:
-            continue
-        if limit.shown_as in evidence:
-            before = number(finding, limit.shown_as)
-            beyond *= before / after if before and after else 1.0
-            evidence[limit.shown_as] = after
-        value = number(finding, limit.evidence)
-        retested = bool(changed) and check is not None and check.retest is not None
-        if value is not None and (limit in changed or retested):
-            dropped |= not limit.keeps(value, after)
-    judgement = Judgement(dropped=dropped)
-    return replace(finding, evidence=evidence, beyond=beyond, judgement=judgement)
-
-
-def _value(policy: Policy, threshold: str) -> float:
-    return float(getattr(policy, threshold).value)
-
-
-def needs_counting(
-    result: AuditResult, counted: Policy, wanted: Policy, checks: Sequence[Check]
-) -> Iterator[str]:
-    """Changed policy keys that cannot be applied without recounting.
-
-    A threshold cannot where a check was applied that is not among those given.
-    """
-    applied = {check.name for check in result.checks if not check.not_applicable}
-    known = {*(check.name for check in checks), *(check.name for check in ON_WAIVERS)}
+def needs_counting(counted: Policy, wanted: Policy) -> Iterator[str]:
+    """Changed policy keys that cannot be applied without counting again."""
     for key in (one for one in Policy.model_fields if one not in FREE):
-        if not isinstance(getattr(wanted, key), Threshold):
-            if getattr(counted, key) != getattr(wanted, key):
+        before, after = (getattr(policy, key) for policy in (counted, wanted))
+        if not isinstance(after, Threshold):
+            if before != after:
                 yield f"{key} differs from the run's"
-            continue
-        before, after = _value(counted, key), _value(wanted, key)
-        limits = [limit for check in checks for limit in check.limits if limit.threshold == key]
-        counting = any(key in one.counts_with for one in checks if one.name in applied)
-        if before == after:
-            continue
-        if not limits or applied - known or counting:
-            yield f"{key} is {after:g}, where the run was counted with {before:g}"
-        elif not all(limit.tightens(before, after) for limit in limits):
-            yield f"{key} is {after:g}, looser than the {before:g} that the run was counted with"
+        elif before.value != after.value:
+            yield f"{key} is {after.value:g}, where the run was counted with {before.value:g}"
 
 
 def refuse_other_bins(result: AuditResult, policy: Policy) -> None:

@@ -3,70 +3,91 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property, wraps
+from functools import wraps
 from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.declared import Columns, Mark, count, difference, exact, share
 from audit.checks.check import Check, Outcome
 from audit.checks.shared.proposals import PROPOSED
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.measure.measure import Measurements, once
-from audit.results.findings import Evidence, Finding, Part, Severity, finding_id
+from audit.results.findings import Evidence, Finding, finding_id
 
-Key = tuple[str, ...]
 _Tested = TypeVar("_Tested")
 
+_SHARE = share("share", "Share", of="instances of", mark=Mark())
+ALL = exact("of", reason="all instances audited")
+OF_ALL = (*_SHARE, *count("instances", "Instances", among="of"), *ALL)
+"""`share_evidence` of all instances audited."""
+OF_SOME = (*_SHARE, *count("instances", "Instances", among="of"), *count("of"))
+"""`share_evidence` of some of them, such as those with labels."""
+OF_GROUPS = (
+    *count("groups", of="groups", under="instances"),
+    *exact("of_groups", of="groups", reason="all groups audited"),
+)
+"""Groups of these instances, of all."""
+BESIDE_ELSEWHERE = (
+    *share(
+        "elsewhere_share",
+        "Elsewhere",
+        of="elsewhere of_elsewhere",
+        effective="effective_elsewhere",
+    ),
+    *difference(
+        "difference",
+        "Difference",
+        of="share elsewhere_share",
+        ends="difference_low difference_high",
+    ),
+)
+"""The share elsewhere, by effective numbers, and the difference of a finding's share from it."""
+PARTS = Columns(count("instances"))
+"""Parts made by `label_part`."""
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+
 class Row:
     """A row of a check's table that is a finding, and the instances behind it.
 
     Args:
-        sentence: The finding's statement; what fields without a word mean, `Finding` says.
-        cases: Finds the instances behind it, ascending.
+        sentence: The finding's statement.
+        cases: The instances behind it, ascending, or what finds them.
         proposes: Finds what would mend it; None if nothing in the labels would.
-        nodes: Nodes that it is about; the root if there are none.
-        touched: Number of instances concerned; None: as many instances, or rows, as it counts.
         folded_into: Keys of the rows that explain it.
+        said: Further fields of `Finding`. It is a note on the root, and touches as many instances,
+            or rows, as it counts, unless said otherwise.
     """
 
-    sentence: str
-    evidence: Evidence
-    curator: str
-    data_user: str
-    cases: Callable[[], IntArray]
-    proposes: Callable[[], pl.DataFrame] | None = None
-    severity: Severity = "note"
-    nodes: Key = ()
-    key: Key = ()
-    touched: int | None = None
-    strength: float = 1.0
-    beyond: float = 1.0
-    parts: tuple[Part, ...] = ()
-    folded_into: tuple[Key, ...] = ()
-    asks: bool = False
-    aside: bool = False
-    about: Key = ()
+    def __init__(
+        self,
+        *,
+        sentence: str,
+        evidence: Evidence,
+        cases: IntArray | Callable[[], IntArray],
+        proposes: Callable[[], pl.DataFrame] | None = None,
+        folded_into: Iterable[Sequence[str]] = (),
+        **said: Any,
+    ) -> None:
+        counted = evidence.get("instances", evidence.get("rows"))
+        usual = {"severity": "note", "nodes": (), "touched": int(counted or 0)}
+        self.said = {**usual, "statement": sentence, "evidence": evidence, **said}
+        self.cases, self.proposes, self.folded_into = cases, proposes, folded_into
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What distinguishes its finding from others of the check."""
+        return tuple(self.said.get("key") or self.said["nodes"])
 
     def finding(self, check: str, root: str) -> Finding:
         """The row as a finding of a check on a hierarchy with this root."""
-        counted = self.evidence.get("instances", self.evidence.get("rows"))
-        own = {one.name: getattr(self, one.name, None) for one in fields(Finding)}
-        said = {
-            "check": check,
-            "statement": self.sentence,
-            "nodes": self.nodes or (root,),
-            "touched": int(counted or 0) if self.touched is None else self.touched,
-            "folded_into": tuple(finding_id(check, *key) for key in self.folded_into),
-        }
-        return Finding(**{name: one for name, one in own.items() if one is not None} | said)
+        folded = tuple(finding_id(check, *key) for key in self.folded_into)
+        own = {"check": check, "nodes": self.said["nodes"] or (root,), "folded_into": folded}
+        return Finding(**self.said | own)
 
 
-@dataclass(frozen=True, eq=False)
 class Rows:
     """The rows that are findings.
 
@@ -77,18 +98,9 @@ class Rows:
         why_not: Why the check does not apply; empty if it does.
     """
 
-    of: int
-    unit: str
-    rows: Iterable[Row] = ()
-    why_not: str = ""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", tuple(self.rows))
-
-    @cached_property
-    def by_key(self) -> dict[Key, Row]:
-        """Rows by what distinguishes their findings."""
-        return {one.key or one.nodes: one for one in self.rows}
+    def __init__(self, of: int, unit: str, rows: Iterable[Row] = (), why_not: str = "") -> None:
+        self.of, self.unit, self.why_not = of, unit, why_not
+        self.by_key = {one.key: one for one in rows}
 
 
 def significant(
@@ -101,17 +113,11 @@ def significant(
 
 
 def check_of_rows(
-    name: str,
-    title: str,
-    table: Callable[[Measurements], Rows],
-    *,
-    proposes: bool = False,
-    **declared: Any,
+    name: str, title: str, table: Callable[[Measurements], Rows], **declared: Any
 ) -> Check:
     """A check whose findings are rows of a table, which is made once.
 
     Args:
-        proposes: Whether some rows propose what would mend them.
         declared: Further fields of `Check`.
     """
     made = once(table)
@@ -119,18 +125,18 @@ def check_of_rows(
     @wraps(table)
     def rule(measured: Measurements) -> Outcome:
         found, root = made(measured), measured.hierarchy.nodes[measured.hierarchy.root]
-        findings = tuple(one.finding(name, root) for one in found.rows)
+        findings = tuple(one.finding(name, root) for one in found.by_key.values())
         return Outcome(found.of, found.unit, findings, found.why_not)
 
     def row_of(measured: Measurements, finding: Finding) -> Row:
         return made(measured).by_key[finding.key or finding.nodes]
 
     def cases(measured: Measurements, finding: Finding) -> IntArray:
-        return row_of(measured, finding).cases()
+        found = row_of(measured, finding).cases
+        return found() if callable(found) else found
 
     def proposed(measured: Measurements, finding: Finding) -> pl.DataFrame:
         own = row_of(measured, finding).proposes
         return pl.DataFrame(schema=PROPOSED) if own is None else own()
 
-    rest = {"cases": cases, "proposes": proposed if proposes else None, **declared}
-    return Check(name, title, rule, **rest)
+    return Check(name, title, rule, **{"cases": cases, "proposes": proposed, **declared})

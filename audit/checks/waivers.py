@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from audit.base.declared import NONE, Columns, count, exact
-from audit.checks.check import Outcome, first_unmet
+from audit.checks.check import Outcome
 from audit.policy.statements import ANY_CHECK, Waiver
 from audit.results.findings import CheckResult, Finding, Waived
 
@@ -32,18 +32,12 @@ class WaiverUse:
     @property
     def named(self) -> str:
         """What the waiver covers and who answers for it, as part of a sentence."""
-        kind = next(iter(self.waiver.place), "")
         if self.waiver.finding is not None:
             return f"of the finding {self.waiver.finding} by {self.waiver.owner}"
+        kind = next(iter(self.waiver.place), "")
         preposition = {"node": " on ", "subtree": " below ", "pair": " on ", "": ""}[kind]
         check = "any check" if self.waiver.check == ANY_CHECK else self.waiver.check
         return f"of {check}{preposition}{' and '.join(self.waiver.nodes)} by {self.waiver.owner}"
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """Key that is unique among the policy's waivers."""
-        named = self.waiver.nodes if self.waiver.finding is None else (self.waiver.finding,)
-        return (self.waiver.check, *self.waiver.place, *named)
 
     @property
     def listed(self) -> dict[str, Any]:
@@ -52,12 +46,18 @@ class WaiverUse:
         day = stated.pop("expires")
         return {**stated, "expires": day, "expired": self.expired, "used": self.findings}
 
-    @property
-    def told(self) -> dict[str, Any]:
-        """What every finding says of the waiver."""
-        evidence = {"findings": self.findings}
-        nodes = self.waiver.nodes
-        return {"nodes": nodes, "evidence": evidence, "touched": self.findings, "key": self.key}
+    def found(self, check: str, **said: Any) -> Finding:
+        """A finding on the waiver."""
+        waiver = self.waiver
+        named = waiver.nodes if waiver.finding is None else (waiver.finding,)
+        return Finding(
+            check=check,
+            nodes=waiver.nodes,
+            evidence={"findings": self.findings},
+            touched=self.findings,
+            key=(waiver.check, *waiver.place, *named),
+            **said,
+        )
 
 
 class Waivers:
@@ -71,6 +71,7 @@ class Waivers:
 
     def __init__(self, stated: tuple[Waiver, ...], today: date, edges: pl.DataFrame) -> None:
         self._stated, self._today = stated, today
+        self._root = {*edges["parent"]} - {*edges["child"]}
         self._below = {w.subtree: _below(w.subtree, edges) for w in stated if w.subtree}
 
     def of(self, finding: Finding) -> Waived | None:
@@ -83,7 +84,7 @@ class Waivers:
 
     def uses(self, checks: Iterable[CheckResult]) -> tuple[WaiverUse, ...]:
         """Every waiver with the number of findings it covers, in the policy's order."""
-        there = [f for check in checks for f in check.findings if not f.judgement.dropped]
+        there = [finding for check in checks for finding in check.findings]
         return tuple(
             WaiverUse(one, one.expired(self._today), sum(self._covers(one, f) for f in there))
             for one in self._stated
@@ -96,13 +97,13 @@ class Waivers:
             return True
         if waiver.finding is not None:
             return waiver.finding == finding.id
-        if not set(finding.nodes) <= set(finding.key or finding.nodes):
-            return False  # about a rule as a whole; its nodes are only examples
+        nodes = {*finding.nodes}
+        examples = self._root.union(*(part.nodes for part in finding.parts))
+        if nodes <= examples and not nodes <= {*(finding.key or finding.nodes)}:
+            return False  # about a rule as a whole
         if waiver.pair is not None:
-            return sorted(finding.nodes) == sorted(waiver.pair)
-        if waiver.node is not None:
-            return waiver.node in finding.nodes
-        return set(finding.nodes) <= self._below[waiver.subtree or ""]
+            return nodes == {*waiver.pair}
+        return waiver.node in nodes if waiver.node else nodes <= self._below[waiver.subtree or ""]
 
 
 def _below(node: str, edges: pl.DataFrame) -> set[str]:
@@ -136,19 +137,19 @@ class WaiverCheck:
 def _expired(uses: Sequence[WaiverUse]) -> Outcome:
     """Report each waiver that has expired, so that its findings count again."""
     findings = (
-        Finding(
-            check=EXPIRED.name,
+        use.found(
+            EXPIRED.name,
             severity="warning",
             statement=_statement(use),
             curator="Correct what it covers, or agree on a new day and write it into the policy.",
             data_user="Read the findings that it covers: nobody answers for them any more.",
-            **use.told,
         )
         for use in uses
         if use.expired
     )
-    why_not = first_unmet((uses, "the policy has no waiver"))
-    return Outcome(len(uses), "waivers", tuple(findings), why_not)
+    return Outcome(
+        len(uses), "waivers", tuple(findings), "" if uses else "the policy has no waiver"
+    )
 
 
 def _statement(use: WaiverUse) -> str:
@@ -167,19 +168,18 @@ def _unused(uses: Sequence[WaiverUse]) -> Outcome:
     """Report each valid waiver that covers no finding."""
     holding = [use for use in uses if not use.expired]
     findings = (
-        Finding(
-            check=UNUSED.name,
+        use.found(
+            UNUSED.name,
             severity="note",
             statement=f"The waiver {use.named} covers {{findings}} findings: the fault that it was "
             "agreed for is corrected, or has another name now.",
             curator="Take the waiver out of the policy, or name what it is meant to cover.",
             data_user="Nothing: the waiver set no finding aside.",
-            **use.told,
         )
         for use in holding
         if not use.findings
     )
-    why_not = first_unmet((holding, "the policy has no waiver that holds"))
+    why_not = "" if holding else "the policy has no waiver that holds"
     return Outcome(len(holding), "waivers in force", tuple(findings), why_not)
 
 

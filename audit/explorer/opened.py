@@ -122,14 +122,13 @@ class OpenedRun:
             counted = dict(sizes.iter_rows())
         found = {}
         for one in ordered(self.result.checks):
-            if not one.judgement.dropped:
-                row = {
-                    **finding_view(one, {}, self.result.titles, EXACTLY),
-                    "check": one.check,
-                    "folded": one.folded_into,
-                    "cases": None if cases is None else counted.get(one.id, 0),
-                }
-                found[one.id] = {**row, "status": _status(row)}
+            row = {
+                **finding_view(one, {}, self.result.titles, EXACTLY),
+                "check": one.check,
+                "folded": one.folded_into,
+                "cases": None if cases is None else counted.get(one.id, 0),
+            }
+            found[one.id] = {**row, "status": _status(row)}
         return found
 
     def findings_on(self, *nodes: str) -> list[Row]:

@@ -58,7 +58,6 @@ class Judgement:
             hierarchy there lacks one of its nodes, or the policy there its rule.
         excused: Whether it counts as a note because it is known.
         restates: Whether another check says the same of the same nodes, more severely or before it.
-        dropped: Whether a limit stricter than the run's own excludes it.
     """
 
     severity: Severity | None = None
@@ -67,7 +66,6 @@ class Judgement:
     unasked: bool = False
     excused: bool = False
     restates: bool = False
-    dropped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,17 +228,16 @@ class CheckResult:
     @cached_property
     def standing(self) -> tuple[Finding, ...]:
         """Findings that are not folded into others, in report order: those shown and counted."""
-        there = (one for one in self.findings if not one.judgement.dropped)
-        return tuple(one for one in there if self._there.isdisjoint(one.folded_into))
+        return tuple(one for one in self.findings if self._there.isdisjoint(one.folded_into))
 
     @property
     def folded(self) -> int:
         """Number of findings folded into others."""
-        return len(self._there) - len(self.standing)
+        return len(self.findings) - len(self.standing)
 
     @property
     def ids(self) -> Ids:
-        """Ids of the findings that the policy did not drop."""
+        """Ids of the findings."""
         standing = frozenset(one.id for one in self.standing)
         known = frozenset(one.id for one in self.standing if one.judgement.known)
         unasked = frozenset(one.id for one in self.standing if one.judgement.unasked)
@@ -265,8 +262,8 @@ class CheckResult:
 
     @cached_property
     def _there(self) -> frozenset[str]:
-        """Ids of the findings that the policy did not drop."""
-        return frozenset(one.id for one in self.findings if not one.judgement.dropped)
+        """Ids of the findings."""
+        return frozenset(one.id for one in self.findings)
 
     def _place(self, finding: Finding) -> Place:
         folded = not self._there.isdisjoint(finding.folded_into)

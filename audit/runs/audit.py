@@ -23,7 +23,6 @@ from audit.checks.analysis import Analysis, FileAnalysis
 from audit.checks.check import Check
 from audit.checks.judging import judged, policy_as_applied
 from audit.checks.limits import refuse_reference, refuse_unknown_names
-from audit.checks.shared.proposals import unsure_of_zeros
 from audit.counting.counts import PairCount
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
@@ -312,8 +311,7 @@ def _applied(check: Check, measured: Measurements, behind: _Behind) -> CheckResu
             if check.cases is not None:
                 behind.cases[finding.id] = check.cases(measured, finding).astype(np.uint32)
             if check.proposes is not None:
-                proposed = check.proposes(measured, finding)
-                behind.proposals[finding.id] = unsure_of_zeros(measured, proposed)
+                behind.proposals[finding.id] = check.proposes(measured, finding)
         return result
     except PluginError:
         raise

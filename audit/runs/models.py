@@ -7,7 +7,7 @@ from typing import Any
 from audit.alignment.answers import answered
 from audit.alignment.measure import ModelMeasurements
 from audit.base.errors import InputError
-from audit.checks.shared.exchanged_pairs import most_exchanged, most_uneven
+from audit.checks.rules.model_confuses import most_exchanged, most_uneven
 from audit.checks.shared.suspects import first_suspects
 from audit.measure.measure import Measurements
 from audit.results.parts import ModelPart

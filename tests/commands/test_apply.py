@@ -241,7 +241,6 @@ def test_refusals_leave_nothing(small: Path, tmp_path: Path) -> None:
     refused("apply", run, "--decisions", sheet)
     refused("apply", run, "--out", copy)
     refused("apply", "--decisions", sheet, "--out", copy)
-    refused("apply", run, "--certain", "--out", copy)
     refused("apply", run, "--decisions", sheet, "--by", "me", "--by", "you", "--out", copy)
     refused("apply", run, "--decisions", sheet, "--out", review)
     assert held(tmp_path) == before

@@ -18,7 +18,6 @@ COLUMNS = [
     *("candidates", "certainty", "probability", "reason", "others", "decision", "note"),
     *("finding", "table", "run"),
 ]
-PLANTS = {"fern", "tree", "plant_other"}
 ODD = {"i007": "unicorn", "i019": "unicorn", "i020": "dgo", "i021": "tre"}
 
 
@@ -35,10 +34,7 @@ def test_the_rows_of_a_sheet(small: Path, tmp_path: Path) -> None:
     twice = [row[:2] for row, n in Counter(rows("first")).items() if n > 1]
     birds = [one for one, labels in own.items() if "bird" in labels and "tool" not in labels]
     both = [one for one, labels in own.items() if {"cow", "tool"} <= labels]
-    vague = [one for one, labels in own.items() if labels & PLANTS == {"plant_other"}]
     expected = {
-        **{(one, "plant_other", "review", "", "tree Tree; fern Fern"): "residual_overuse:plant"
-           for one in vague},
         **{(one, "", "add", "", "tool Tool"): "missing_companion:bird:33ea1b15:missing"
            for one in birds},
         **{(one, label, "review", "", ""): "sibling_exclusive:cow:tool"
@@ -64,8 +60,8 @@ def test_the_rows_of_a_sheet(small: Path, tmp_path: Path) -> None:
             f"{TITLES[one]} ({one})" if one in TITLES else one for one in others
         )
         assert (row["decision"], row["note"], row["table"], row["run"]) == ("", "", "", digest)
-        likely = row["finding"] == "unknown_code:refused"
-        assert row["certainty"] == ("likely" if likely else "review")
+        certain = row["finding"] == "duplicates:labels"
+        assert row["certainty"] == ("certain" if certain else "review")
         assert row["probability"] == ""
     findings = [f.id for c in audit.read_run(small / "first").checks for f in c.findings]
     assert [*dict.fromkeys(row["finding"] for row in told)] == [

@@ -243,7 +243,7 @@ def mends(result: audit.AuditResult, wanted: Iterable[Proposal]) -> None:
         assert certain == bool(first), (at, made, some)
         assert first is None or first.finding == finding, (at, made, some)
         for one in of_finding:
-            every = frozenset[str]().union(*(other.candidates | other.besides for other in some))
+            every = frozenset[str]().union(*(other.candidates for other in some))
             assert (one.change, one.keep) == (change, keep), (at, made, some)
             assert own <= every, (at, own, every)
             assert len(own) >= min(MOST_CANDIDATES, len(one.candidates)), (at, own, one)

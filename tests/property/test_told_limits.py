@@ -14,8 +14,8 @@ from audit.base.dag import IntArray
 from audit.base.declared import NONE
 from audit.checks.rules.drift import LEAST_EXCHANGE
 from audit.checks.rules.duplicates import Copies
+from audit.checks.rules.nodes import held
 from audit.checks.rules.records import pile_of
-from audit.checks.rules.redundant_nodes import held
 from audit.engine.pairs.redundancy import Together
 from audit.engine.statistics.two_rates import TwoSides
 from audit.measure.drift import surely_apart

@@ -17,7 +17,7 @@ from audit.analyses.explanations.by_node import (
 )
 from audit.base.dag import BoolArray, IntArray
 from audit.base.declared import Columns, chance, count, estimate, mean, setting
-from audit.checks.check import Check, Limit, Outcome, first_unmet
+from audit.checks.check import Check, Outcome, first_unmet
 from audit.engine.statistics.means import smallest_difference
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
@@ -178,7 +178,6 @@ EVIDENCE_IGNORED = Check(
     _IGNORED,
     "In which branches does the model look less at people's evidence than elsewhere?",
     _run_evidence_ignored,
-    limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     reads=EXPLANATIONS,
     cases=cases,
     nodes="Node",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -12,8 +11,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, Sparse, row
 from audit.base.declared import Columns, count, text
-from audit.checks.check import first_unmet
-from audit.checks.rows import Row, Rows, check_of_rows
+from audit.checks.rows import OF_ALL, OF_SOME, PARTS, Row, Rows, check_of_rows
 from audit.checks.shared.carriers import (
     Beside,
     carrying_apart,
@@ -21,7 +19,7 @@ from audit.checks.shared.carriers import (
     most_frequent,
     under_rule,
 )
-from audit.checks.shared.evidence import OF_ALL, OF_SOME, PARTS
+from audit.engine.pairs.pair_counts import support
 from audit.hierarchies.coding import Exclusion, Exclusions
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
@@ -40,8 +38,10 @@ def _branches(measured: Measurements) -> Rows:
         if b not in row(hierarchy.below, a) and a not in row(hierarchy.below, b)
         if (rule := policy.rule_for(names[a], names[b]))
     ]
-    counted = _met_apart(measured, pl.col("a").is_in(used) & pl.col("b").is_in(used))
-    met = {(a, b): n for a, b, n in counted.iter_rows()}
+    apart = pl.col("joint") - pl.col("joint_entailed")
+    counted = measured.pairs.counted.select(pl.col("a", "b").cast(pl.Int64), instances=apart)
+    meeting = counted.filter(pl.col("a").is_in(used) & pl.col("b").is_in(used))
+    met = {(a, b): n for a, b, n in meeting.collect(engine="streaming").iter_rows()}
     return Rows(
         len(ruled),
         "pairs of branches in use that a rule of the policy covers",
@@ -52,15 +52,8 @@ def _branches(measured: Measurements) -> Rows:
             for ends in [(a, b) if rule.fits_in_order(names[a], names[b]) else (b, a)]
             for found in _of_meeting(measured, *ends, rule, met[a, b])
         ),
-        first_unmet((policy.branch_rules, "the policy has no rule on two branches")),
+        "" if policy.branch_rules else "the policy has no rule on two branches",
     )
-
-
-def _met_apart(measured: Measurements, some: pl.Expr) -> pl.DataFrame:
-    """``a, b`` (indices) and ``instances``: how many carry both without a label below both."""
-    pairs = measured.pairs.counted.with_columns(pl.col("a", "b").cast(pl.Int64)).filter(some)
-    apart = pl.col("joint") - pl.col("joint_entailed")
-    return pairs.select("a", "b", instances=apart).collect(engine="streaming")
 
 
 def _of_meeting(
@@ -68,7 +61,8 @@ def _of_meeting(
 ) -> Iterator[Row]:
     hierarchy, disjoint = measured.hierarchy, rule.rule == "disjoint"
     nodes = hierarchy.nodes[a], hierarchy.nodes[b]
-    instances = None if measured.instances is None else carrying_apart(measured, *nodes)
+    counted = measured.instances is None
+    instances = np.empty(0, np.int64) if counted else carrying_apart(measured, *nodes)
     first, second = hierarchy.describe(a), hierarchy.describe(b)
     supports = {f"support_{n}": int(measured.support[i]) for n, i in (("a", a), ("b", b))}
     beside = {"beside": second, **supports}
@@ -82,11 +76,9 @@ def _of_meeting(
         curator="Decide for each line of the breakdown whether the two belong on one record, and "
         "write the decision into the policy as expected or disjoint.",
         data_user="Do not treat the two branches as alternatives to each other.",
-        parts=_by_label(measured, a, b, instances)
-        if rule.break_down_depth is None
-        else _at_depth(measured, a, b, rule.break_down_depth, instances),
+        parts=() if counted else _broken_down(measured, a, b, rule.break_down_depth, instances),
         aside=not disjoint,
-        cases=partial(carrying_apart, measured, *nodes),
+        cases=instances,
     )
     alone = [node for node in rule.alone_or_first if node in hierarchy]
     misplaced = _never_first(measured, alone, instances)
@@ -107,52 +99,23 @@ def _of_meeting(
     )
 
 
-def _at_depth(
-    measured: Measurements, a: int, b: int, depth: int, instances: IntArray | None
+def _broken_down(
+    measured: Measurements, a: int, b: int, depth: int | None, instances: IntArray
 ) -> tuple[Part, ...]:
-    """Break a meeting down by the nodes of a depth below the first branch."""
-    counts, below = np.zeros(len(measured.hierarchy), np.int64), row(measured.hierarchy.below, a)
-    if instances is None:
-        met = _met_apart(measured, (pl.col("a") == b) | (pl.col("b") == b))
-        others = met.select(pl.col("a") + pl.col("b") - b).to_series().to_numpy()
-        counts[others] = met["instances"].to_numpy()
-    else:
-        carried = measured.loaded.aggregated[instances]
-        counts += np.bincount(carried.indices, minlength=len(counts))
-    nodes = below[measured.hierarchy.depth[below] == depth]
-    return most_frequent(measured.hierarchy, counts[nodes], nodes)
-
-
-def _by_label(
-    measured: Measurements, a: int, b: int, instances: IntArray | None
-) -> tuple[Part, ...]:
-    """Break a meeting down by pairs of labels; of counts, by those with no label below them."""
+    """A meeting by pairs of labels, or by the nodes of a depth below the first branch."""
     hierarchy = measured.hierarchy
     left, right = (row(hierarchy.below, i) for i in (a, b))
-    if instances is not None:
+    if depth is None:
         direct = measured.loaded.dataset.direct[instances]
         joint = csr_array(direct[:, left].T @ direct[:, right]).tocoo()
         return most_frequent(hierarchy, joint.data, left[joint.row], right[joint.col])
-    labels = (measured.direct_support > 0).astype(np.int64)
-    lowest = np.flatnonzero((labels == 1) & (hierarchy.below @ labels == 1))
-    left, right = np.intersect1d(left, lowest), np.intersect1d(right, lowest)
-    forward, backward = (
-        pl.col("a").is_in(one.tolist()) & pl.col("b").is_in(other.tolist())
-        for one, other in ((left, right), (right, left))
-    )
-    pairs = measured.pairs.counted.select(pl.col("a", "b").cast(pl.Int64), "joint")
-    turned = (pl.when(forward).then(one).otherwise(other) for one, other in ("ab", "ba"))
-    found = pairs.filter(forward | backward).select("joint", one=next(turned), other=next(turned))
-    return most_frequent(
-        hierarchy, *(one.to_numpy() for one in found.collect(engine="streaming").iter_columns())
-    )
+    nodes = left[hierarchy.depth[left] == depth]
+    return most_frequent(hierarchy, support(measured.loaded.aggregated[instances][:, nodes]), nodes)
 
 
-def _never_first(
-    measured: Measurements, nodes: Sequence[str], instances: IntArray | None
-) -> IntArray:
+def _never_first(measured: Measurements, nodes: Sequence[str], instances: IntArray) -> IntArray:
     """Those of the instances with a label of some nodes, all of these placed behind others."""
-    if instances is None or not nodes:
+    if not (len(instances) and nodes):
         return np.empty(0, np.int64)
     assertions = measured.loaded.dataset.assertions
     of_them = at_or_below(measured.hierarchy, nodes)[assertions["node"].to_numpy()]
@@ -254,7 +217,7 @@ def _of_note(
         evidence=share_evidence(len(cases), several),
         parts=most_frequent(hierarchy, joint, *ends.to_numpy().T),
         folded_into=() if number in tellers else tuple(nodes[1:]),
-        cases=lambda: cases,
+        cases=cases,
     )
 
 

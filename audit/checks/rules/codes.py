@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from audit.base.dag import IntArray
 from audit.base.declared import NONE, Columns, count, whole
 from audit.checks.check import TOP_PARTS, first_unmet
 from audit.checks.rows import Row, Rows
-from audit.checks.shared.evidence import OF_ROWS_READ, OF_SOME_ROWS
-from audit.checks.shared.label_findings import check_of_labels, of_labels, with_meanings
-from audit.checks.shared.proposals import near_codes, of_lines, proposals
+from audit.checks.shared.label_findings import (
+    OF_ROWS_READ,
+    OF_SOME_ROWS,
+    check_of_labels,
+    of_labels,
+    with_meanings,
+)
+from audit.checks.shared.proposals import near_codes
 from audit.checks.shared.written_labels import (
     READ,
     UNEXPLAINED,
@@ -38,7 +41,7 @@ LOOKED_UP = "rows whose codes can be looked up"
 def _looked_at(measured: Measurements) -> int:
     """Number of rows whose codes can be looked up: neither version nor hierarchy is another one."""
     read, refused = measured.ledger.rows_read, measured.ledger.refused
-    return read - sum(refused.get(reason, 0) for reason in ("other_version", "no_hierarchy"))
+    return read - refused.get("other_version", 0) - refused.get("no_hierarchy", 0)
 
 
 def _refused(measured: Measurements, reason: str) -> pl.DataFrame:
@@ -47,10 +50,7 @@ def _refused(measured: Measurements, reason: str) -> pl.DataFrame:
 
 
 def _unknown(measured: Measurements) -> Rows:
-    """Report refused labels, codes added below a known node, and model classes left out or added.
-
-    If the edition is known, `retired_code` reports the codes missing from it.
-    """
+    """Refused labels, codes added that no edition explains, and classes left out or added."""
     looked, editions = _looked_at(measured), integrity_of(measured).editions
     refused, unread = (_refused(measured, reason) for reason in ("unknown_code", "bad_row"))
     dated = pl.col("code_set").is_in([*editions]).fill_null(value=False)
@@ -104,60 +104,52 @@ def _of_classes(measured: Measurements) -> Iterator[Row]:
     """Classes of the predictions that were left out, and those that were added."""
     predictions = measured.predicted.predictions
     told, hung = predictions.ledger, sorted(predictions.ledger.hung_classes.values())
-    places = [measured.hierarchy.index(node) for node in hung]
-    as_hung = np.asarray(predictions.scores[:, places].sum(axis=1)).ravel() > 0
-    left_out, answered = np.sort(predictions.left_out), np.asarray(predictions.rows[as_hung])
-
-    def row(key: str, names: Sequence[str], cases: IntArray, what: str, **said: Any) -> Row:
-        added = {"nodes_added": len(hung)} if names is hung else {}
-        return Row(
-            severity="warning",
-            nodes=tuple(names[:TOP_PARTS]),
-            sentence="{labels} of {classes} classes of the predictions {labels|is|are} not in the "
-            f"hierarchy; {what} {{instances}} of {{predicted}} instances.",
-            evidence={
-                "labels": len(names),
-                "classes": told.classes_read,
-                **added,
-                "instances": len(cases),
-                "predicted": len(predictions),
-            },
-            parts=tuple(Part((name,), {}) for name in names[:TOP_PARTS]),
-            key=(key,),
-            cases=lambda: cases,
-            **said,
-        )
-
-    if told.unknown_classes:
-        yield row(
+    scores = predictions.scores[:, [*map(measured.hierarchy.index, hung)]]
+    answered = np.asarray(predictions.rows[np.asarray(scores.sum(axis=1)).ravel() > 0])
+    sentence = (
+        "{labels} of {classes} classes of the predictions {labels|is|are} not in the hierarchy; "
+        "%s {instances} of {predicted} instances."
+    )
+    for key, names, cases, what, curator, data_user in (
+        (
             "classes",
             told.unknown_classes,
-            left_out,
+            np.sort(predictions.left_out),
             "{labels|it was|they were} left out, scored above 0 on",
-            curator="Use the hierarchy's names for these classes, or give the hierarchy that the "
-            "model was trained on.",
-            data_user="Do not blame the model for all mistakes on these instances: part of its "
-            "answer there was left out.",
-        )
-    if hung:
-        yield row(
+            "Use the hierarchy's names for these classes, or give the hierarchy that the model was "
+            "trained on.",
+            "Do not blame the model for all mistakes on these instances: part of its answer there "
+            "was left out.",
+        ),
+        (
             "classes hung",
             hung,
             answered,
             "{nodes_added} nodes {nodes_added|was|were} added for {labels|it|them}, "
             "{nodes_added|below|each below} the node that its digits name, with scores above 0 on",
-            curator="Give the hierarchy that the model was trained on: this one lacks these "
-            "classes.",
-            data_user="Trust the nodes above these classes more than the classes: an answer can "
-            "be right only where labels have such a code too.",
-        )
+            "Give the hierarchy that the model was trained on: this one lacks these classes.",
+            "Trust the nodes above these classes more than the classes: an answer can be right "
+            "only where labels have such a code too.",
+        ),
+    ):
+        if names:
+            counts = {"labels": len(names), "classes": told.classes_read}
+            counts |= {"nodes_added": len(hung)} if names is hung else {}
+            yield Row(
+                severity="warning",
+                nodes=tuple(names[:TOP_PARTS]),
+                sentence=sentence % what,
+                evidence={**counts, "instances": len(cases), "predicted": len(predictions)},
+                curator=curator,
+                data_user=data_user,
+                parts=tuple(Part((name,), {}) for name in names[:TOP_PARTS]),
+                key=(key,),
+                cases=cases,
+            )
 
 
 def _malformed(measured: Measurements) -> Rows:
-    """Report labels refused for their format, and codes refused because no edition has them.
-
-    Not applicable without a code format.
-    """
+    """Labels refused for their format, and codes refused because no edition has them."""
     looked, labels = _looked_at(measured), _refused(measured, "malformed_code")
     integrity, rows = integrity_of(measured), labels.select("label", "table").rows()
     codes = [own for row in rows if (own := integrity.readings(*row))]
@@ -216,12 +208,7 @@ def _misplaced(measured: Measurements) -> Rows:
 
 
 def _of_table(measured: Measurements, table: str, labels: pl.DataFrame) -> Iterator[Row]:
-    """A row on the whole table, or on some of its rows, aside where `malformed_code` reports all
-    of them already.
-
-    None where they are the fewer of those that it reports as shaped like a code of the table, and
-    that no edition has: then they may be slips.
-    """
+    """A row on the whole table, or on rows that are not fewer than slips of its own codes."""
     integrity, bins = integrity_of(measured), measured.rounding.bins("rows")
     foreign = labels.filter(~pl.col("may_be_valid"), pl.col("elsewhere").list.len() > 0)
     misplaced, refused = labels.filter(fault=WRONG), labels.filter(reason="malformed_code")
@@ -241,7 +228,6 @@ def _of_table(measured: Measurements, table: str, labels: pl.DataFrame) -> Itera
             "the table seems to hold the other code set.",
             curator="Check whether two tables were exchanged on export, and publish them again.",
             data_user="Leave the whole table out until it is exchanged.",
-            proposes=partial(_to_look_at, measured, foreign),
         )
     elif not known or rows >= _MOST * others:
         yield from row(
@@ -255,21 +241,13 @@ def _of_table(measured: Measurements, table: str, labels: pl.DataFrame) -> Itera
             "belong.",
             data_user="Leave these rows out, and say so.",
             aside=known,
-            proposes=partial(_to_look_at, measured, misplaced),
         )
-
-
-def _to_look_at(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
-    """A look at each label: which table it belongs to is no change of the label."""
-    said = "it is a code of another table, and none of its own"
-    found = of_lines(measured, labels.select("line", "label", "table"))
-    return proposals(found, "review", "review", said)
 
 
 def _versions(measured: Measurements) -> Rows:
     """Report rows marked as another version, and refused labels in its format."""
     shape = integrity_of(measured).other_version
-    why_not = first_unmet((shape, "no other version of this hierarchy is known"))
+    why_not = "" if shape else "no other version of this hierarchy is known"
     found = () if shape is None else _of_versions(measured, shape)
     return Rows(measured.ledger.rows_read, "rows", found, why_not)
 

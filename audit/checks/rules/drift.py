@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -13,9 +13,7 @@ from scipy.special import stdtrit
 
 from audit.base.dag import FloatArray, IntArray, row
 from audit.base.declared import NONE, Columns, chance, count, estimate, share, total
-from audit.checks.check import Limit, first_unmet
-from audit.checks.rows import Row, Rows, check_of_rows, significant
-from audit.checks.shared.evidence import BESIDE_ELSEWHERE
+from audit.checks.rows import BESIDE_ELSEWHERE, Row, Rows, check_of_rows, significant
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import LEVEL
 from audit.engine.statistics.two_rates import TwoSides, means_apart, two_sides
@@ -31,8 +29,7 @@ LEAST_RATIO = 1.25
 """Least ratio of two geometric mean lengths, the larger over the smaller, to be reported."""
 
 
-@dataclass(frozen=True, eq=False)
-class Tested:
+class Tested(NamedTuple):
     """A value of a column, held against all others in one way.
 
     Args:
@@ -40,7 +37,7 @@ class Tested:
         p_value: Of no difference.
         direction: Which way the value differs.
         matters: Whether the difference reaches its limit.
-        row: Makes its row, without what follows from the family.
+        row: Makes its row, with evidence that follows from the family, and a key.
     """
 
     value: Value
@@ -48,59 +45,43 @@ class Tested:
     p_value: float
     direction: Hashable
     matters: bool
-    row: Callable[[], Row]
-
-    def finding(self, q_value: float, family: int) -> Row:
-        """Its row, as one of a family of tests."""
-        made, tested = self.row(), {"p_value": self.p_value, "q_value": q_value, "family": family}
-        key = self.value.column, self.value.name, self.what
-        return replace(made, evidence={**made.evidence, **tested}, key=key)
+    row: Callable[[Mapping[str, float], tuple[str, ...]], Row]
 
 
 def _drifts(measured: Measurements) -> Rows:
-    """Report values of a column that differ from the others of it, by one test of two sides.
-
-    Of the values that differ in one way those are told that differ as the surest of them does: the
-    others differ because of these. Depths are compared where a value uses branches as others do.
-    """
+    """Values that differ from the others of a column as the surest of them does."""
     policy = measured.policy
     columns = dict.fromkeys(("split", *policy.drift, *policy.coding_columns))
     tested = list[Tested]()
     for value in (one for name in columns for one in values_compared(measured, name)):
-        tested.extend(_exchanges(measured, value))
-        tested.extend(_length(measured, value))
+        tested += [*_exchanges(measured, value), *_length(measured, value)]
         if not _uses_other_branches(measured, value):
-            tested.extend(_depth(measured, value))
+            tested += _depth(measured, value)
     found = significant(measured, tested, (one.p_value for one in tested), len(tested))
     told = [(one, q) for one, q in found if one.matters]
     surest = dict[tuple[str, str], Hashable]()
     for one, _ in sorted(told, key=lambda both: both[0].p_value):
         surest.setdefault((one.value.column, one.what), one.direction)
+    named = len(measured.loaded.dataset.splits) or len(columns) > 1
     return Rows(
         len(tested),
         "comparisons of a value with the others of its column: siblings used for each other, "
         "numbers of labels, and depths where it uses the branches as they do",
         (
-            one.finding(q, len(tested))
+            one.row(
+                {"p_value": one.p_value, "q_value": q, "family": len(tested)},
+                (one.value.column, one.value.name, one.what),
+            )
             for one, q in told
             if surest[one.value.column, one.what] == one.direction
         ),
-        first_unmet(
-            (
-                len(measured.loaded.dataset.splits) or len(columns) > 1,
-                "neither a split nor a column of drift or of who codes is named",
-            )
-        ),
+        "" if named else "neither a split nor a column of drift or of who codes is named",
     )
 
 
 @once
 def _siblings(measured: Measurements) -> tuple[IntArray, IntArray]:
-    """Labels with nothing in use below them that have such siblings, and a parent of each.
-
-    A parent above more than half of the leaves is none: what lies below differs by whom a site
-    sees. So do siblings that stand for all below them.
-    """
+    """Labels with nothing in use below that have such siblings, and an informative parent each."""
     direct, hierarchy = measured.direct_support, measured.hierarchy
     labels = (direct > 0) & (hierarchy.below @ direct == direct)
     below = hierarchy.child_matrix.tocoo()
@@ -140,14 +121,21 @@ def _exchanges(measured: Measurements, value: Value) -> Iterator[Tested]:
 
 
 def _exchange(
-    measured: Measurements, value: Value, found: TwoSides, more: int, less: int, end: float
+    measured: Measurements,
+    value: Value,
+    found: TwoSides,
+    more: int,
+    less: int,
+    end: float,
+    tested: Mapping[str, float],
+    key: tuple[str, ...],
 ) -> Row:
     hierarchy, (child, parent) = measured.hierarchy, _siblings(measured)
     one, other, above = map(hierarchy.describe, (child[more], child[less], parent[more]))
     (k, elsewhere), (of, of_elsewhere) = found.k[:, more].tolist(), found.n[:, more].tolist()
     fewer, fewer_elsewhere = found.k[:, less].tolist()
     effective, effective_elsewhere = found.effective[:, more].tolist()
-    rises = found.difference[[more, less]].tolist()
+    rise, fall = found.difference[[more, less]].tolist()
     low, high = (float(side[more]) for side in found.interval)
     alone = "" if measured.loaded.group_of is not None else " Each instance counts as one person."
     nodes = hierarchy.nodes[child[more]], hierarchy.nodes[child[less]]
@@ -164,40 +152,36 @@ def _exchange(
             "elsewhere": elsewhere,
             "of_elsewhere": of_elsewhere,
             "elsewhere_share": elsewhere / of_elsewhere,
-            "difference": rises[0],
+            "difference": rise,
             "difference_low": low,
             "difference_high": high,
             "less_instances": fewer,
             "less_elsewhere": fewer_elsewhere,
             "effective": effective,
             "effective_elsewhere": effective_elsewhere,
+            **tested,
         },
         curator=f"Compare records of this {value.column} with others: where the same is coded in "
         "two ways, write one rule. Where other patients are seen there, waive the finding.",
         data_user=f"Do not compare the two nodes across values of {value.column}; their parent can "
         "be.",
         touched=len(cases),
-        strength=min(rises[0], -rises[1]),
+        strength=min(rise, -fall),
         beyond=times_limit(end, LEAST_EXCHANGE),
-        cases=lambda: cases,
+        key=key,
+        cases=cases,
     )
 
 
 def _uses_other_branches(measured: Measurements, value: Value) -> bool:
     """Whether the labels of a value are of other branches than those of the others."""
-    direct, branch = (
-        measured.loaded.dataset.direct[value.known],
-        measured.hierarchy.first_branch + 1,
-    )
-    n, groups = len(branch), measured.loaded.group_of
-    of_branch = csr_array((np.ones(n, np.int64), (np.arange(n), branch)))
-    every = csr_array(np.ones((n, 1), np.int64))
+    direct = measured.loaded.dataset.direct[value.known]
+    branch, groups = measured.hierarchy.first_branch + 1, measured.loaded.group_of
+    ones, alike = np.ones((len(branch), 1), np.int64), np.zeros(branch.max() + 1, np.int64)
+    of_branch = csr_array((ones.ravel(), (np.arange(len(branch)), branch)))
+    group = None if groups is None else groups[value.known]
     found = two_sides(
-        direct @ of_branch,
-        direct @ every,
-        np.zeros(of_branch.shape[1], np.int64),
-        None if groups is None else groups[value.known],
-        value.here[value.known],
+        direct @ of_branch, direct @ csr_array(ones), alike, group, value.here[value.known]
     )
     p_value = found.p_value[found.k.sum(axis=0) > 0]
     q_value = benjamini_hochberg(p_value, len(p_value))
@@ -245,14 +229,7 @@ def _apart(
     compared: FloatArray,
     limit: float,
 ) -> Iterator[Tested]:
-    """A value held against the others by the means of numbers; none with few groups.
-
-    Args:
-        instance: Of each number, shape (n,).
-        number: What is told in means, same shape.
-        compared: What is compared, same shape.
-        limit: Least difference that matters; a depth must be beyond it.
-    """
+    """A value held against the others by the means of numbers compared; none with few groups."""
     here, groups = value.here[instance], measured.loaded.group_of
     group = instance if groups is None else groups[instance]
     if min(len(np.unique(group[side])) for side in (here, ~here)) < LEAST_GROUPS:
@@ -265,7 +242,7 @@ def _apart(
     if what == "length":
         numbers = [math.exp(one) for one in numbers]
 
-    def made() -> Row:
+    def made(tested: Mapping[str, float], key: tuple[str, ...]) -> Row:
         return Row(
             sentence=_SENTENCES[what] % (f"{value.column} {value.name!r}", _WORDS[what][more > 0]),
             evidence={
@@ -273,6 +250,7 @@ def _apart(
                 "of": measured.labelled,
                 "elsewhere": len(elsewhere),
                 **dict(zip(_MEANS.split(), numbers, strict=True)),
+                **tested,
             },
             curator=f"Find out whether forms or rules of this {value.column} cut labels, or let "
             "fewer be given; where other patients or texts are seen there, waive the finding.",
@@ -280,7 +258,8 @@ def _apart(
             f"{value.column}.",
             strength=abs(more),
             beyond=times_limit(abs(more) - reach, limit),
-            cases=lambda: cases,
+            key=key,
+            cases=cases,
         )
 
     matters = abs(more) > limit if what == "depth" else abs(more) >= limit
@@ -291,8 +270,6 @@ CHECK = check_of_rows(
     "drift",
     "Does one site or group use a label for its sibling, or other depths and lengths?",
     _drifts,
-    limits=(Limit("q_value", "<=", "false_discovery_rate"),),
-    counts_with=("depth_loss",),
     needs="instances",
     evidence=Columns(
         share("share", "Share there", of="instances of", effective="effective"),

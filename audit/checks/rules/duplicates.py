@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from audit.base.dag import BoolArray, IntArray, Sparse
-from audit.base.declared import NONE, Columns, chance, count, exact
-from audit.checks.check import TOP_PARTS
-from audit.checks.rows import Row, Rows, check_of_rows
-from audit.checks.shared.carriers import distinct, label_part
-from audit.checks.shared.evidence import OF_SOME, PARTS
+from audit.base.declared import NONE, Columns, chance, count
+from audit.checks.rows import OF_GROUPS, OF_SOME, PARTS, Row, Rows, check_of_rows
+from audit.checks.shared.carriers import distinct, most_frequent
 from audit.checks.shared.proposals import carried_as, proposals
 from audit.engine.pairs.pair_counts import support
 from audit.engine.pairs.rows import counts_at, row_numbers
@@ -38,29 +36,43 @@ LEAST_SHARE = 0.5
 
 
 def _duplicates(measured: Measurements) -> Rows:
-    """Report labels, records and persons that are there twice, each kind in one finding.
-
-    On counts alone repeated labels are reported, those of records in two places among them.
-    """
+    """Labels, records and persons that are there twice; on counts alone repeated labels."""
     return Rows(measured.labelled, "instances with labels", _rows(measured))
 
 
 def _rows(measured: Measurements) -> Iterator[Row]:
     if measured.instances is None:
-        records, n_nodes = measured.counts.records, len(measured.hierarchy)
+        records = measured.counts.records
+        by_node = records.at("repeated", len(measured.hierarchy))
         extra, instances = records.total("repeated_rows"), records.total("repeated_instances")
-        yield from _of_labels(measured, records.at("repeated", n_nodes), extra, instances)
+        yield from _of_labels(measured, by_node, extra, instances)
         return
     again = _repeated(measured)
-    instances = int(np.count_nonzero(np.diff(again.indptr)))
-    extra = int(again.data.sum()) - again.nnz
+    extra, instances = int(again.data.sum()) - again.nnz, len(_having(again))
     yield from _of_labels(measured, support(again), extra, instances)
-    yield from _of_places(measured)
-    sets = _sets(measured)
+    if len(twice := _met_twice(measured)):
+        yield Row(
+            severity="warning",
+            sentence="{instances} of {of} instances with labels ({share}) {instances|is|are} in "
+            "two places (records or splits) with equal labels; {instances|it|each} counts once.",
+            evidence=share_evidence(len(twice), measured.labelled),
+            curator="Keep one record of each id; where the places are splits, choose one split.",
+            data_user="Remove repeated ids before counting or training.",
+            key=("places",),
+            cases=twice,
+        )
+    direct, groups = measured.loaded.dataset.direct, measured.loaded.dataset.instances["group"]
+    long = np.flatnonzero(np.diff(direct.indptr) >= LEAST_LABELS)
+    key, _ = _keys(direct)
+    sets = pl.DataFrame({"instance": long, "set": key[long], "group": groups.gather(long)})
     if measured.loaded.group_of is not None:
-        yield from _within_groups(measured, sets)
-        yield from _of_persons(measured, sets)
-    yield from _across(measured, len(sets))
+        yield from _of_groups(measured, sets.drop_nulls("group"))
+    yield from _across(measured, len(long))
+
+
+def _having(matrix: Sparse) -> IntArray:
+    """The rows that store a value."""
+    return np.flatnonzero(np.diff(matrix.indptr))
 
 
 def _of_labels(
@@ -69,32 +81,27 @@ def _of_labels(
     nodes = np.flatnonzero(by_node)
     if not len(nodes):
         return
-    most = nodes[np.argsort(-by_node[nodes], kind="stable")][:TOP_PARTS]
-    parts = tuple(label_part(measured.hierarchy, (n,), int(by_node[n])) for n in most.tolist())
+    parts = most_frequent(measured.hierarchy, by_node[nodes], nodes)
+    counts = {"extra": extra, "labels": len(nodes)}
     yield Row(
         nodes=parts[0].nodes,
         sentence="{instances} of {of} instances with labels ({share}) "
         "{instances|has|have} a label more than once, which counts once[: {extra} repeated "
         "rows of {labels} different labels][, {mostly}].",
-        evidence={
-            **share_evidence(instances, measured.labelled),
-            "extra": extra,
-            "labels": len(nodes),
-        },
+        evidence=share_evidence(instances, measured.labelled) | counts,
         curator="Say in the release notes whether a repeated label means that something was "
         "done twice, or that a row was entered twice.",
         data_user="Count a label once per instance, unless the release says what repeats mean.",
         parts=parts,
         key=("labels",),
-        cases=lambda: np.flatnonzero(np.diff(_repeated(measured).indptr)),
+        cases=lambda: _having(_repeated(measured)),
         proposes=partial(_without_repeats, measured),
     )
 
 
 @once
 def _repeated(measured: Measurements) -> Sparse:
-    """Rows of each label that an instance repeats, shape (n_instances, n_nodes); those that are in
-    two places with equal labels are left out."""
+    """Rows of labels that instances repeat, but in two places, shape (n_instances, n_nodes)."""
     rows = measured.loaded.dataset.assertions
     once = ~np.isin(rows["instance"].to_numpy(), _met_twice(measured))
     at = rows["instance"].to_numpy()[once], rows["node"].to_numpy()[once]
@@ -106,15 +113,15 @@ def _repeated(measured: Measurements) -> Sparse:
 
 
 def _without_repeats(measured: Measurements) -> pl.DataFrame:
-    """All but one of equal labels are taken out, once somebody says that they mean nothing."""
+    """All but one of equal labels of a record are taken out: a label counts once."""
     again = _repeated(measured)
     ids = pl.Series(measured.hierarchy.nodes)
     pairs = pl.DataFrame({"instance": row_numbers(again), "node": ids.gather(again.indices)})
     used = np.unique(again.indices).tolist()
     found = carried_as(measured, pairs["instance"].unique().to_numpy(), used)
     own = found.join(pairs.cast({"instance": pl.UInt32}), on=["instance", "node"], how="semi")
-    said = "the record has it more than once; it counts once, unless repeats have a meaning"
-    return proposals(own, "remove", "review", said, keep=1)
+    said = "the record has it more than once, and it counts once"
+    return proposals(own, "remove", "certain", said, keep=1)
 
 
 def _met_twice(measured: Measurements) -> IntArray:
@@ -125,29 +132,6 @@ def _met_twice(measured: Measurements) -> IntArray:
     return np.intersect1d(distinct(equal), dataset.assertions["instance"].to_numpy())
 
 
-def _of_places(measured: Measurements) -> Iterator[Row]:
-    twice = _met_twice(measured)
-    if len(twice):
-        yield Row(
-            severity="warning",
-            sentence="{instances} of {of} instances with labels ({share}) {instances|is|are} in "
-            "two places (records or splits) with equal labels; {instances|it|each} counts once.",
-            evidence=share_evidence(len(twice), measured.labelled),
-            curator="Keep one record of each id; where the places are splits, choose one split.",
-            data_user="Remove repeated ids before counting or training.",
-            key=("places",),
-            cases=lambda: twice,
-        )
-
-
-def _sets(measured: Measurements) -> pl.DataFrame:
-    """``instance, set, group`` of the instances with so many labels that equal sets are copies."""
-    direct, groups = measured.loaded.dataset.direct, measured.loaded.dataset.instances["group"]
-    long = np.flatnonzero(np.diff(direct.indptr) >= LEAST_LABELS)
-    key, _ = _keys(direct)
-    return pl.DataFrame({"instance": long, "set": key[long], "group": groups.gather(long)})
-
-
 def _keys(direct: Sparse) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """A number of each record's set of labels, and of each label: the first is the sum of these."""
     number = np.random.default_rng(0).integers(1 << 64, size=direct.shape[1], dtype=np.uint64)
@@ -156,55 +140,45 @@ def _keys(direct: Sparse) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     return key, number
 
 
-def _within_groups(measured: Measurements, sets: pl.DataFrame) -> Iterator[Row]:
-    """Equal sets of one group; those of two may be two patients with the same conditions."""
-    equal = sets.drop_nulls("group").filter(pl.len().over("group", "set") > 1)
-    if len(equal):
+def _of_groups(measured: Measurements, sets: pl.DataFrame) -> Iterator[Row]:
+    """Equal sets of one group, and groups that share two or more different sets."""
+
+    def counts(equal: pl.DataFrame) -> dict[str, float]:
+        groups = {"groups": equal["group"].n_unique(), "of_groups": measured.ledger.groups or 0}
+        return share_evidence(len(equal), measured.labelled) | groups
+
+    within = sets.filter(pl.len().over("group", "set") > 1)
+    if len(within):
         yield Row(
             severity="warning",
             sentence="{instances} of {of} instances with labels ({share}) {instances|has|have} the "
             f"labels ({LEAST_LABELS} or more) of another instance of {{instances|its|their}} "
             "group, in {groups} of {of_groups} groups[; without the repeats {distinct} would be "
             "left].",
-            evidence={
-                **share_evidence(len(equal), measured.labelled),
-                "groups": equal["group"].n_unique(),
-                "of_groups": int(measured.ledger.groups or 0),
-                "distinct": len(equal.unique(["group", "set"])),
-            },
+            evidence=counts(within) | {"distinct": len(within.unique(["group", "set"]))},
             curator="Compare these records: a stay may have been entered twice, or labels copied "
             "from the stay before.",
             data_user="Keep the instances of a group in one split, and weight groups, not "
             "instances.",
             key=("group",),
-            cases=lambda: distinct(equal),
+            cases=distinct(within),
         )
-
-
-def _of_persons(measured: Measurements, sets: pl.DataFrame) -> Iterator[Row]:
-    """Groups that share two or more different sets: one may be the other under a second id."""
-    named = sets.drop_nulls("group")
-    own, group = (named[name].rank("dense").to_numpy() - 1 for name in ("set", "group"))
+    own, group = (sets[name].rank("dense").to_numpy() - 1 for name in ("set", "group"))
     shared, pairs = shared_by_two(own, group)
-    equal = named.filter(pl.Series(shared, dtype=pl.Boolean))
+    between = sets.filter(pl.Series(shared, dtype=pl.Boolean))
     if pairs:
         yield Row(
             sentence="{groups} of {of_groups} groups, with {instances} of {of} instances with "
             f"labels ({{share}}), {{groups|shares|share}} {LEAST_SHARED} or more different records "
             f"of {LEAST_LABELS} or more labels with another group[, in {{pairs}} pairs]: one may "
             "be the other under a second id.",
-            evidence={
-                **share_evidence(len(equal), measured.labelled),
-                "groups": equal["group"].n_unique(),
-                "of_groups": int(measured.ledger.groups or 0),
-                "pairs": pairs,
-            },
+            evidence=counts(between) | {"pairs": pairs},
             curator="Compare these groups: give one person one id, and say in the release notes "
             "what a template ticks.",
             data_user="Keep such groups in one split, and count one of two.",
             key=("persons",),
             asks=True,
-            cases=lambda: distinct(equal),
+            cases=distinct(between),
         )
 
 
@@ -236,8 +210,7 @@ def shared_by_two(sets: IntArray, group: IntArray) -> tuple[BoolArray, int]:
     return counts_at(shared, group, sets) > 0, pairs // 2
 
 
-@dataclass(frozen=True, eq=False)
-class Copies:
+class Copies(NamedTuple):
     """How many records repeat each other exactly, and how many nearly.
 
     Args:
@@ -293,11 +266,7 @@ def copies_of(direct: Sparse, group: IntArray) -> Copies:
 
 
 def _across(measured: Measurements, long: int) -> Iterator[Row]:
-    """Records that repeat those of other groups, where near misses are rarer than repeats.
-
-    What makes records alike by nature, such as usual sets of labels or short records, makes nearly
-    equal sets first.
-    """
+    """Records that repeat those of other groups, where near misses are rarer than repeats."""
     direct, groups = measured.loaded.dataset.direct, measured.loaded.group_of
     found = copies_of(direct, np.arange(direct.shape[0]) if groups is None else groups)
     if not found.stand(measured.rounding):
@@ -325,7 +294,7 @@ def _across(measured: Measurements, long: int) -> Iterator[Row]:
         beyond=times_limit(low, LEAST_SHARE),
         key=("sets",),
         asks=True,
-        cases=lambda: np.flatnonzero(found.copied),
+        cases=np.flatnonzero(found.copied),
     )
 
 
@@ -336,12 +305,10 @@ CHECK = check_of_rows(
     evidence=Columns(
         OF_SOME,
         count("extra labels pairs near", of=NONE),
-        count("groups", of="groups", under="instances"),
-        exact("of_groups", of="groups", reason="all groups audited"),
+        OF_GROUPS,
         count("distinct", under="instances"),
         count("equal copies"),
         chance("copied_share low_share family"),
     ),
     of_parts=PARTS,
-    proposes=True,
 )

@@ -9,13 +9,20 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.base.declared import NONE, Columns, chance, count, estimate, schema, setting, share
-from audit.checks.check import TOP_PARTS, Limit, first_unmet
+from audit.base.declared import NONE, Columns, chance, count, estimate, setting, share
+from audit.checks.check import TOP_PARTS, first_unmet
 from audit.checks.rows import Row, Rows
 from audit.checks.shared.carriers import named
-from audit.checks.shared.evidence import LABEL_PARTS, OF_SOME_ROWS, ON_DAY
-from audit.checks.shared.label_findings import among_not_dated, check_of_labels, of_dated, of_labels
-from audit.checks.shared.proposals import by_candidates, most_carried_first
+from audit.checks.shared.label_findings import (
+    LABEL_PARTS,
+    OF_SOME_ROWS,
+    ON_DAY,
+    among_not_dated,
+    check_of_labels,
+    of_dated,
+    of_labels,
+)
+from audit.checks.shared.proposals import by_candidates
 from audit.checks.shared.written_labels import READ, UNEXPLAINED, integrity_of, written_labels
 from audit.engine.pairs.record_counts import only_among
 from audit.engine.statistics.two_rates import mean_loss
@@ -26,11 +33,7 @@ from audit.results.since import SHALLOWER
 
 
 def _retired(measured: Measurements) -> Rows:
-    """Report codes that were not valid on their day, by the code dates that the policy names.
-
-    For rows without a date, report codes that the edition does not have and others had, with their
-    years. Report labels that the hierarchy itself has retired, with their successors.
-    """
+    """Codes not valid on their day, without a day not in the edition, or retired."""
     coding, can_tell = measured.hierarchy.coding, integrity_of(measured).editions
     explained = written_labels(measured).filter(pl.col("fault") != "")["node"].drop_nulls()
     dated = of_dated(
@@ -51,7 +54,7 @@ def _retired(measured: Measurements) -> Rows:
         measured.ledger.rows_read,
         "rows",
         (*dated, *_unlisted(measured), *_replaced(measured)),
-        first_unmet((known, f"{lacking}retired")),
+        "" if known else f"{lacking}retired",
     )
 
 
@@ -88,13 +91,14 @@ def _replaced(measured: Measurements) -> Iterator[Row]:
     given = [successors[label] for label in labels["label"]]
     known = [[node for node in nodes if node in hierarchy] for nodes in given]
     named = [
-        [hierarchy.describe(hierarchy.index(node)) for node in own]
-        + [f"{node}, retired too" for node in nodes if node not in hierarchy]
+        " or ".join([*map(hierarchy.describe, map(hierarchy.index, own)), *others])
         for own, nodes in zip(known, given, strict=True)
+        for others in [[f"{node}, retired too" for node in nodes if node not in hierarchy]]
     ]
-    told = [" or ".join(one) or "nothing that the hierarchy names" for one in named]
     labels = labels.with_columns(
-        may_stand_for=pl.Series(told, dtype=pl.String),
+        may_stand_for=pl.Series(
+            [one or "nothing that the hierarchy names" for one in named], dtype=pl.String
+        ),
         candidates=pl.Series(known, dtype=pl.List(pl.String)),
     )
     kept = len(labels.drop_nulls("node"))
@@ -124,12 +128,7 @@ _DATA_USER = "Use these labels as headings: it is not known which code below the
 
 
 def _too_general(measured: Measurements) -> Rows:
-    """Report labels that were headings on their day, by the code dates that the policy names.
-
-    For rows without a date, report labels at headings of the code sets that are listed completely.
-    Without such a list, report instances whose labels are all roots or similarly uninformative.
-    Beside these, report that labels are less deep than in the reference.
-    """
+    """Headings on their day, or in a complete list, else roots alone; less depth than before."""
     listed = sorted(measured.hierarchy.complete_tables if measured.hierarchy.integrity else ())
     dated = of_dated(
         measured,
@@ -156,8 +155,7 @@ def _of_lists(measured: Measurements, listed: Sequence[str]) -> Iterator[Row]:
     """A note on the labels at headings of each complete code set."""
     integrity, headings = integrity_of(measured), _headings(measured)
     for table in listed:
-        of_table = headings.filter(code_set=table)
-        own = of_table.select("line", "rows", "instances", label="node")
+        own = headings.filter(code_set=table).select("line", "rows", "instances", label="node")
         labels, not_dated, more = among_not_dated(measured, own)
         years, told = integrity.years, "{labels|it|they} may have been valid when coded"
         once = 0 if years is None else sum(label in years for label in labels["label"])
@@ -182,35 +180,20 @@ def _of_lists(measured: Measurements, listed: Sequence[str]) -> Iterator[Row]:
             "open.",
             data_user=_DATA_USER,
             more=more,
-            proposes=partial(
-                by_candidates,
-                measured,
-                of_table,
-                "it is a heading; this is a code below it",
-                of_one="it is a heading, and this is the only code below it",
-            ),
         )
 
 
 def _headings(measured: Measurements) -> pl.DataFrame:
-    """Labels that are not assignable, with ``code_set`` and ``candidates``, the codes below."""
-    hierarchy = measured.hierarchy
+    """Labels that are not assignable, with ``code_set``, that of the codes below."""
+    hierarchy, index = measured.hierarchy, measured.hierarchy.index
     labels = written_labels(measured).drop_nulls("node").drop("code_set")
-    headings = {
-        node: [
-            one for one in hierarchy.descendants(node) if hierarchy.assignable[hierarchy.index(one)]
-        ]
-        for node in labels["node"].unique()
-        if not hierarchy.assignable[hierarchy.index(node)]
-    }
-    found = [
-        (node, integrity_of(measured).table_of(codes[0]), most_carried_first(measured, codes))
-        for node, codes in headings.items()
-        if codes
-    ]
-    kinds = schema(("node code_set", pl.String), ("candidates", pl.List(pl.String)))
-    own = pl.DataFrame(found, kinds, orient="row").drop_nulls("code_set")
-    return labels.with_columns(table="stated").join(own, on="node", maintain_order="left")
+    sets = dict[str, str | None]()
+    for node in labels["node"].unique():
+        codes = (one for one in hierarchy.descendants(node) if hierarchy.assignable[index(one)])
+        if not hierarchy.assignable[index(node)] and (first := next(codes, None)):
+            sets[node] = integrity_of(measured).table_of(first)
+    of_node = pl.col("node").replace_strict(sets, default=None, return_dtype=pl.String)
+    return labels.with_columns(code_set=of_node).drop_nulls("code_set")
 
 
 def _uninformative(measured: Measurements) -> Iterator[Row]:
@@ -245,11 +228,7 @@ def _uninformative(measured: Measurements) -> Iterator[Row]:
 
 
 def _shallower(measured: Measurements) -> Iterator[Row]:
-    """A note where labels are less deep than in the reference; none without one to compare with.
-
-    It is found where the loss of mean depth is above the policy's limit and its p value at most the
-    policy's rate: a family of one comparison.
-    """
+    """A note where labels are surely less deep than in the reference, by more than the limit."""
     before = None if measured.reference is None else measured.reference.depths
     if measured.instances is None or before is None:
         return
@@ -304,10 +283,6 @@ NOT_SPECIFIC = check_of_labels(
     "not_specific",
     "Are labels too general, where more specific ones exist?",
     _too_general,
-    limits=(
-        Limit("lost", ">", "depth_loss", shown_as="limit"),
-        Limit("p_value", "<=", "false_discovery_rate"),
-    ),
     evidence=Columns(
         OF_SOME_ROWS,
         ON_DAY,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -14,9 +13,8 @@ from scipy.special import betainc
 from audit.base.dag import IntArray
 from audit.base.declared import NONE, Columns, chance, count, text, whole
 from audit.checks.check import TOP_PARTS, first_unmet
-from audit.checks.rows import Row, Rows, check_of_rows, significant
+from audit.checks.rows import OF_ALL, OF_SOME, PARTS, Row, Rows, check_of_rows, significant
 from audit.checks.shared.carriers import distinct
-from audit.checks.shared.evidence import OF_ALL, OF_SOME, PARTS
 from audit.data.placing import REASONS
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
@@ -71,37 +69,20 @@ def _without_label(measured: Measurements, *, refused: bool) -> IntArray:
 def _order(measured: Measurements) -> Rows:
     """Report instances with an external cause or a manifestation in first place."""
     integrity, rows = measured.hierarchy.integrity, measured.loaded.dataset.assertions
-    first = rows.filter(pl.col("position") == 1)
-    asked = integrity is not None and integrity.never_first is not None
-    return Rows(
-        first["instance"].n_unique(),
-        "instances with a label in first place",
-        _of_order(measured, first) if asked else (),
-        first_unmet(
-            (asked, "no code of this hierarchy is known to be excluded from first place"),
-            (rows["position"].is_not_null().any(), "the labels of an instance have no order"),
-        ),
-    )
-
-
-def _of_order(measured: Measurements, first: pl.DataFrame) -> Iterator[Row]:
-    rules, nodes = _never_first(measured, first), measured.hierarchy.nodes
-    misplaced = first.filter(pl.col("node").is_in(list(rules)))
-    if misplaced.is_empty():
-        return
+    first, nodes = rows.filter(pl.col("position") == 1), measured.hierarchy.nodes
+    never = None if integrity is None else integrity.never_first
+    rules = {} if never is None else _never_first(measured, first["node"].unique(), never)
+    misplaced = first.filter(pl.col("node").is_in([*rules]))
     by_node = misplaced.group_by("node").agg(instances=pl.col("instance").n_unique())
     most = by_node.sort(["instances", "node"], descending=[True, False]).head(TOP_PARTS)
-    cases = distinct(misplaced)
-    yield Row(
+    of, cases = first["instance"].n_unique(), distinct(misplaced)
+    found = Row(
         severity="warning",
         nodes=tuple(nodes[node] for node in most["node"]),
         sentence="{instances} of {of} instances with a label in first place ({share}) "
         "{instances|has|have} a code there that cannot be the principal diagnosis, an external "
         "cause or a manifestation[, {mostly}].",
-        evidence={
-            **share_evidence(len(cases), first["instance"].n_unique()),
-            "codes": len(rules),
-        },
+        evidence={**share_evidence(len(cases), max(of, 1)), "codes": len(rules)},
         curator="Check the order of these records: a condition belongs in front of its "
         "manifestation or external cause.",
         data_user="Do not read the first label of these records as the reason for the stay.",
@@ -110,25 +91,31 @@ def _of_order(measured: Measurements, first: pl.DataFrame) -> Iterator[Row]:
             for node, n in most.iter_rows()
         ),
         key=("first",),
-        cases=lambda: cases,
+        cases=cases,
+    )
+    return Rows(
+        of,
+        "instances with a label in first place",
+        [found] if len(cases) else [],
+        first_unmet(
+            (never, "no code of this hierarchy is known to be excluded from first place"),
+            (rows["position"].is_not_null().any(), "the labels of an instance have no order"),
+        ),
     )
 
 
-def _never_first(measured: Measurements, first: pl.DataFrame) -> Mapping[int, str]:
-    """Why each node in first place may not be there: by its classification, or by a rule of the
-    policy that another code must precede it on any day and record."""
-    integrity, hierarchy = measured.hierarchy.integrity, measured.hierarchy
-    ask = None if integrity is None else integrity.never_first
+def _never_first(
+    measured: Measurements, nodes: Iterable[int], never: Callable[[str, str], str | None]
+) -> dict[int, str]:
+    """Why nodes may not be first: by their classification, or as a companion must precede them."""
+    hierarchy = measured.hierarchy
     behind = {
         node: f"a manifestation by the rule: {rule.source.rstrip('.')}"
         for rule in reversed(measured.policy.companions)
         if rule.position == "before" and not rule.excusing and not rule.begins_or_ends
         for node in np.flatnonzero(at_or_below(hierarchy, rule.asking)).tolist()
     }
-    nodes = first["node"].unique().to_list() if ask else []
-    asked = (
-        (i, (ask and ask(hierarchy.nodes[i], hierarchy.titles[i])) or behind.get(i)) for i in nodes
-    )
+    asked = ((i, never(hierarchy.nodes[i], hierarchy.titles[i]) or behind.get(i)) for i in nodes)
     return {i: rule for i, rule in asked if rule}
 
 
@@ -144,15 +131,9 @@ ONE_LENGTH = 0.95
 """Least share of the instances at one length for it to be the format of the data, not a cap."""
 
 
-@dataclass(frozen=True)
-class Pile:
-    """The greatest length of some instances, with the number expected at it.
-
-    Args:
-        near: Instances with one label fewer.
-        far: Instances with two fewer.
-        rise: Ratio of ``expected`` to ``near``, at least 1.
-    """
+class Pile(NamedTuple):
+    """The greatest length of some instances, and how many have it, one label fewer (``near``), two
+    fewer (``far``) and more; at most ``rise`` times ``near`` are expected."""
 
     length: int
     at: int
@@ -164,19 +145,14 @@ class Pile:
     p_value: float
 
 
+_NONE = np.empty(0, np.int64)
 _Scope: TypeAlias = tuple[str, str, pl.DataFrame | None, IntArray]
 """Instances that may share a cap, those of a value of a column or, without these, all: the column,
 the value, ``instance, length`` (None on counts), and the instances of each length from 0."""
 
 
 def _caps(measured: Measurements) -> Rows:
-    """Report a greatest length with more instances than expected from the shorter lengths.
-
-    The check covers the release, and each value of the split and the strata, since a form may have
-    had room for only so many labels in one period. A cap of the release is not repeated for its
-    parts. Counts hold neither positions nor columns: with them, only the release is checked, by
-    number of rows.
-    """
+    """Greatest lengths with more instances than expected, of all and of values of columns."""
     scopes, bins = list(_scopes(measured)), measured.rounding.bins("instances")
     judged = [(scope, pile) for scope in scopes if (pile := pile_of(scope[-1], bins))]
     every = int(scopes[0][-1].sum())
@@ -230,13 +206,12 @@ def pile_of(counts: IntArray, bins: Bins) -> Pile | None:
 
 
 def _of_caps(measured: Measurements, judged: list[tuple[_Scope, Pile]]) -> Iterator[Row]:
-    p_values = [pile.p_value for _, pile in judged]
-    reported = set[int]()  # the cap of the release, which comes first
+    """A row for each cap; that of all instances, which come first, is not repeated."""
+    p_values, capped = [pile.p_value for _, pile in judged], 0
     for (scope, pile), q in significant(measured, judged, p_values, len(judged)):
-        if pile.at >= LEAST_RATIO * pile.expected and pile.length not in reported:
+        if pile.at >= LEAST_RATIO * pile.expected and pile.length != capped:
             yield _cap(scope, pile, q, len(judged))
-            if not scope[0]:
-                reported.add(pile.length)
+            capped = capped if scope[0] else pile.length
 
 
 def _cap(scope: _Scope, pile: Pile, q_value: float, family: int) -> Row:
@@ -249,11 +224,7 @@ def _cap(scope: _Scope, pile: Pile, q_value: float, family: int) -> Row:
     verb = "has" if pile.longer < 2 else "have"
     others = f"{pile.longer or 'none'} {verb} more"  # tells none from few: for exact counts alone
     those = f"with the {column} {value!r} and labels" if column else "with labels"
-
-    def cases() -> IntArray:
-        assert lengths is not None, "counts have no cases"
-        return distinct(lengths.filter(length=pile.length))
-
+    cases = _NONE if lengths is None else distinct(lengths.filter(length=pile.length))
     return Row(
         severity="warning",
         sentence=f"{{instances}} of {{of}} instances {those} ({{share}}) {{instances|has|have}} "
@@ -302,7 +273,6 @@ RECORD_CAP = check_of_rows(
     "record_cap",
     "Are records cut off at a maximum number of labels?",
     _caps,
-    counts_with=("false_discovery_rate",),
     evidence=Columns(
         OF_SOME,
         whole("length"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,9 @@ from audit.base.dag import IntArray
 from audit.base.declared import Columns, text
 from audit.base.errors import PolicyError, SchemaError, first_cases
 from audit.checks.check import first_unmet
-from audit.checks.rows import Row, Rows, check_of_rows
+from audit.checks.rows import OF_SOME, PARTS, Row, Rows, check_of_rows
 from audit.checks.shared.carriers import carrying_any, named, under_rule
-from audit.checks.shared.evidence import OF_SOME, PARTS
-from audit.checks.shared.proposals import MOST_CANDIDATES, as_in_data, proposals, with_instances
+from audit.checks.shared.proposals import MOST_CANDIDATES, as_in_data, proposals
 from audit.data.dataset import LabelDataset
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below, companion_rules
@@ -42,9 +42,7 @@ def _companions(measured: Measurements) -> Rows:
         len({instance for *_, those in asked for instance in those.tolist()}),
         f"instances with a code that needs another ({said})",
         (row for one in asked for row in _of_companion(measured, *one)),
-        first_unmet(
-            (rules, "neither the policy nor the hierarchy states which code needs another")
-        ),
+        "" if rules else "neither the policy nor the hierarchy states which code needs another",
     )
 
 
@@ -53,8 +51,8 @@ def _asked(measured: Measurements, rule: Companion) -> Iterator[tuple[bool, IntA
     excused = carrying_any(measured, rule.excusing)
     asked = np.setdiff1d(carrying_any(measured, rule.asking), excused, assume_unique=True)
     dates = measured.policy.code_dates
-    held = pl.repeat(
-        None if rule.begins_or_ends else True, len(asked), dtype=pl.Boolean, eager=True
+    held = pl.Series([None if rule.begins_or_ends else True], dtype=pl.Boolean).new_from_index(
+        0, len(asked)
     )
     if rule.begins_or_ends and dates is not None:
         days = days_of(measured.loaded.dataset, dates.column).gather(asked)
@@ -106,7 +104,7 @@ def _of_companion(
             "the finding.",
             data_user="Do not read the absence of the second code as the absence of what it means.",
             asks=not dated,
-            proposes=lambda: _to_add(measured, rule, missing),
+            proposes=partial(_to_add, measured, rule, missing),
         )
     if len(misplaced):
         only = "after" if rule.position == "before" else "before"
@@ -145,9 +143,9 @@ def _misplaced(measured: Measurements, rule: Companion, given: IntArray) -> IntA
 
 def _to_add(measured: Measurements, rule: Companion, missing: IntArray) -> pl.DataFrame:
     """The companions that may be added, once somebody has read the record."""
-    written = [*map(as_in_data(measured), rule.needed)]
-    candidates = pl.lit(written[:MOST_CANDIDATES], pl.List(pl.String))
-    found = with_instances(missing).with_columns(candidates=candidates)
+    written = [*map(as_in_data(measured), rule.needed[:MOST_CANDIDATES])]
+    added = {"candidates": pl.lit(written, pl.List(pl.String))}
+    found = pl.DataFrame({"instance": missing}).with_columns(**added)
     return proposals(found, "add", "review", f"a rule asks for it: {rule.source.rstrip('.')}")
 
 
@@ -159,24 +157,19 @@ def _people(measured: Measurements) -> Rows:
         for rule in rules
         if person is not None and _column(person, rule)
     ]
-    others = len(rules) - len(judged)
-    left_out = (
-        f"; {others:,} not judged, since the policy names no column for them" if others else ""
-    )
+    others, said = len(rules) - len(judged), f"rules: {len(judged):,}"
+    if others:
+        said += f"; {others:,} not judged, since the policy names no column for them"
     return Rows(
         len({instance for *_, those in judged for instance in those.tolist()}),
-        f"instances with a code of a rule on sex or age (rules: {len(judged):,}{left_out})",
+        f"instances with a code of a rule on sex or age ({said})",
         (row for one in judged for row in _of_people(measured, *one)),
         first_unmet(
             (rules, "the policy states no rule on sex or age"),
             (
-                person,
-                "the policy names no column of the sex or of the age: under [person], name sex, "
-                "with the values that mean female and male, and age",
-            ),
-            (
                 judged,
-                "the policy names no column by which its rules on sex or age could be judged",
+                "the policy names no column by which its rules on sex or age could be judged: "
+                "under [person], name sex, with the values that mean female and male, and age",
             ),
         ),
     )
@@ -295,7 +288,6 @@ MISSING_COMPANION = check_of_rows(
     needs="instances",
     evidence=Columns(text("code lacks", "Code|Lacks"), OF_SOME),
     of_parts=PARTS,
-    proposes=True,
 )
 SEX_AGE_CONFLICT = check_of_rows(
     "sex_age_conflict",

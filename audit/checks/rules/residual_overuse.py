@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import compress
 from typing import Any
 
@@ -12,10 +11,8 @@ import polars as pl
 
 from audit.base.dag import IntArray, row
 from audit.base.declared import NONE, Columns, Mark, chance, count, setting, share, text, total
-from audit.checks.check import TOP_PARTS, Limit, first_unmet
-from audit.checks.rows import Row, Rows, check_of_rows
-from audit.checks.shared.evidence import BESIDE_ELSEWHERE
-from audit.checks.shared.proposals import siblings_of_residual
+from audit.checks.check import TOP_PARTS
+from audit.checks.rows import BESIDE_ELSEWHERE, Row, Rows, check_of_rows
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.measure.measure import Measurements
 from audit.measure.residual_differences import (
@@ -26,7 +23,7 @@ from audit.measure.residual_differences import (
 )
 from audit.measure.residual_use import Share, alone, residual_share
 from audit.policy.policy import Policy
-from audit.results.findings import CheckResult, Part, share_evidence, times_limit
+from audit.results.findings import Part, share_evidence, times_limit
 from audit.sharing.told import Rounding
 
 
@@ -37,7 +34,7 @@ def _overused(measured: Measurements) -> Rows:
         len(tested),
         "parents with residual and specific nodes below and enough instances",
         (*_high(measured, tested), *([] if measured.instances is None else _differing(measured))),
-        first_unmet((measured.residual, "no assignable node of this hierarchy is residual")),
+        "" if measured.residual else "no assignable node of this hierarchy is residual",
     )
 
 
@@ -60,19 +57,6 @@ def _tested(residuals: pl.DataFrame, policy: Policy, rounding: Rounding) -> pl.D
 def _enough(share: Share, policy: Policy, rounding: Rounding) -> bool:
     """Whether a share is of enough instances, as told, to be judged."""
     return (rounding.count(share.n) or 0) >= policy.residual_instances.value
-
-
-def retested(
-    check: CheckResult, residuals: pl.DataFrame, policy: Policy, rounding: Rounding
-) -> CheckResult:
-    """Recompute the tests of the findings on high shares for the policy's limit."""
-    rows = _tested(residuals, policy, rounding).select("parent", "q_value", "low")
-    tested = rows.rows_by_key("parent", named=True, unique=True)
-    findings = (
-        one if one.key else replace(one, evidence={**one.evidence, **tested[one.nodes[0]]})
-        for one in check.findings
-    )
-    return replace(check, findings=tuple(findings))
 
 
 def _high(measured: Measurements, tested: pl.DataFrame) -> Iterator[Row]:
@@ -165,7 +149,6 @@ def _finding(measured: Measurements, counted: Mapping[str, Any], explained_by: l
         folded_into=tuple((hierarchy.nodes[i],) for i in explained_by),
         asks=bool(never or by_rule),
         cases=lambda: _only_residual(measured, node),
-        proposes=lambda: siblings_of_residual(measured, _only_residual(measured, node), node),
     )
 
 
@@ -239,7 +222,6 @@ def _difference(measured: Measurements, row: Mapping[str, Any], key: _Key, into:
         key=key,
         folded_into=tuple(into),
         cases=cases,
-        proposes=lambda: siblings_of_residual(measured, cases(), parent),
     )
 
 
@@ -258,12 +240,6 @@ CHECK = check_of_rows(
     "residual_overuse",
     'Are "other" and "unspecified" used where specific labels exist?',
     _overused,
-    limits=(
-        Limit("low", ">", "residual_share", shown_as="limit"),
-        Limit("q_value", "<=", "false_discovery_rate"),
-    ),
-    counts_with=("residual_instances", "residual_difference"),
-    retest=retested,
     evidence=Columns(
         share(
             "share",
@@ -284,6 +260,5 @@ CHECK = check_of_rows(
     ),
     of_parts=Columns(count("labelled"), text("kind")),
     denominator="untold",
-    proposes=True,
     nodes="Below",
 )

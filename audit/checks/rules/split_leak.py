@@ -11,11 +11,10 @@ from scipy.sparse import csr_array
 from scipy.special import gammainc, gammaln
 
 from audit.base.dag import FloatArray, IntArray, Sparse
-from audit.base.declared import NONE, Columns, chance, count, exact, total
-from audit.checks.check import TOP_PARTS, first_unmet
-from audit.checks.rows import Row, Rows, check_of_rows
-from audit.checks.shared.carriers import distinct, label_part
-from audit.checks.shared.evidence import OF_SOME
+from audit.base.declared import NONE, Columns, chance, count, total
+from audit.checks.check import TOP_PARTS
+from audit.checks.rows import OF_GROUPS, OF_SOME, Row, Rows, check_of_rows
+from audit.checks.shared.carriers import distinct, most_frequent
 from audit.engine.pairs.pair_counts import support
 from audit.measure.measure import Measurements
 from audit.results.findings import Part, share_evidence, times_limit
@@ -76,18 +75,14 @@ SURE = 0.025
 
 
 def _leaks(measured: Measurements) -> Rows:
-    """Report instances and groups in several splits, and labels missing from the training split.
-
-    Unseen labels are reported if there are more than expected in a random split of the same size.
-    The training split is the one named ``train`` or ``training``, else the largest.
-    """
+    """Instances and groups in several splits, and labels missing from the training split."""
     splits = measured.loaded.dataset.splits
     several = splits["split"].n_unique() > 1
     return Rows(
         splits["instance"].n_unique(),
         "instances with a split",
         _rows(measured, splits) if several else (),
-        first_unmet((len(splits), "no split is named")),
+        "" if len(splits) else "no split is named",
     )
 
 
@@ -131,29 +126,17 @@ def _rows(measured: Measurements, splits: pl.DataFrame) -> Iterator[Row]:
 
 def _by_splits(torn: pl.DataFrame, unit: str) -> tuple[Part, ...]:
     """The splits that share units, by the instances of these units in them."""
-    together = torn.group_by(unit).agg(
-        pl.col("split").unique().sort().alias("splits"),
-        pl.col("instance").n_unique().alias("instances"),
-    )
-    by_splits = (
-        together.group_by("splits")
-        .agg(pl.len().alias("units"), pl.col("instances").sum())
-        .sort(["instances", pl.col("splits").list.join("\0")], descending=[True, False])
-    )
-    return tuple(
-        Part(
-            tuple(splits),
-            {"instances": instances} | ({} if unit == "instance" else {"groups": n}),
-        )
-        for splits, n, instances in by_splits.head(TOP_PARTS).iter_rows()
-    )
+    splits, instances = pl.col("split").unique().sort(), pl.col("instance").n_unique()
+    together = torn.group_by(unit).agg(splits=splits, instances=instances)
+    by_splits = together.group_by("splits").agg(pl.col("instances").sum(), groups=pl.len())
+    order = "instances", pl.col("splits").list.join("\0")
+    counts = ["instances"] if unit == "instance" else ["instances", "groups"]
+    lines = by_splits.sort(*order, descending=[True, False]).head(TOP_PARTS).to_dicts()
+    return tuple(Part(tuple(own["splits"]), {name: own[name] for name in counts}) for own in lines)
 
 
 def _unseen(measured: Measurements, splits: pl.DataFrame, *, whole_groups: bool) -> Iterator[Row]:
-    """A row on the labels outside the training split that are never in it, if they are many.
-
-    Groups count as split if each is in one split; else instances do.
-    """
+    """A row on labels never in the training split, if more than in a random split of its size."""
     sizes = splits.group_by("split").len().sort(["len", "split"], descending=[True, False])
     names: list[str] = sizes["split"].to_list()
     training = next((name for name in names if name.strip().lower() in _TRAINING), names[0])
@@ -169,8 +152,7 @@ def _unseen(measured: Measurements, splits: pl.DataFrame, *, whole_groups: bool)
         return
     carried = beside[:, unseen]
     cases, used = outside[np.diff(carried.indptr) > 0], support(carried)
-    top = np.lexsort((unseen, -used))[:TOP_PARTS].tolist()
-    parts = tuple(label_part(measured.hierarchy, (int(unseen[i]),), int(used[i])) for i in top)
+    parts = most_frequent(measured.hierarchy, used, unseen)
     yield Row(
         nodes=parts[0].nodes,
         sentence=f"{{labels}} labels never {{labels|occurs|occur}} in {training!r}, taken as the "
@@ -188,7 +170,7 @@ def _unseen(measured: Measurements, splits: pl.DataFrame, *, whole_groups: bool)
         beyond=times_limit(len(unseen), LEAST_RATIO * expected),
         parts=parts,
         key=("unseen",),
-        cases=lambda: cases,
+        cases=cases,
     )
 
 
@@ -206,7 +188,6 @@ def _by_chance(
     return mean, chance_of_unseen(unseen, mean, variance)
 
 
-_GROUPS = count("groups", of="groups", under="instances")
 CHECK = check_of_rows(
     "split_leak",
     "Do splits share records, or does training lack labels?",
@@ -214,11 +195,10 @@ CHECK = check_of_rows(
     needs="instances",
     evidence=Columns(
         OF_SOME,
-        _GROUPS,
-        exact("of_groups", of="groups", reason="all groups audited"),
+        OF_GROUPS,
         count("labels", of=NONE),
         total("expected_labels"),
         chance("p_value"),
     ),
-    of_parts=Columns(count("instances"), _GROUPS),
+    of_parts=Columns(count("instances"), count("groups", of="groups", under="instances")),
 )

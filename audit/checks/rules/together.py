@@ -5,7 +5,6 @@ Each says which node may not stand beside which label; `Beside` finds where it d
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -15,11 +14,11 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, Sparse, edge_matrix, row
 from audit.base.declared import NONE, Columns, count, text
-from audit.checks.check import TOP_PARTS, first_unmet
-from audit.checks.rows import Row, Rows, check_of_rows
+from audit.checks.check import TOP_PARTS
+from audit.checks.rows import OF_SOME, PARTS, Row, Rows, check_of_rows
 from audit.checks.shared.carriers import Beside, labelled_with, most_frequent, named
-from audit.checks.shared.evidence import OF_SOME, PARTS
 from audit.checks.shared.proposals import carried_as, proposals
+from audit.checks.shared.written_labels import zeros_are_lost
 from audit.engine.pairs.rows import counts_at, stored
 from audit.engine.statistics.intervals import wilson_at_limit
 from audit.measure.measure import Measurements
@@ -35,9 +34,13 @@ FEWEST = 20
 
 
 def _nested(measured: Measurements) -> Rows:
-    """Labels beside an ancestor where that is a fault, else where the data are undecided."""
-    found = _undecided if measured.labelled_ancestors == "allowed" else _faults
-    return Rows(measured.labelled, "instances with labels", found(measured))
+    """Labels beside an ancestor where that is a fault or an exception, else those undecided."""
+    touched = measured.counts.records.total("nested_instances")
+    rare = measured.rounding.bins("instances").at_worst(touched, measured.labelled)
+    allowed = measured.labelled_ancestors == "allowed"
+    usual = allowed and rare[0] > NEARLY_NEVER * rare[1]
+    found = _undecided(measured) if usual else _beside(measured, allowed=allowed)
+    return Rows(measured.labelled, "instances with labels", found)
 
 
 def _beside_ancestors(measured: Measurements) -> Beside:
@@ -52,13 +55,14 @@ def _counted(measured: Measurements) -> tuple[int, IntArray, list[IntArray]]:
     return records.total("nested_instances"), pairs.joint, [*np.divmod(pairs.keys, nodes)]
 
 
-def _faults(measured: Measurements) -> Iterator[Row]:
+def _beside(measured: Measurements, *, allowed: bool) -> Iterator[Row]:
+    """One row on all labels beside an ancestor."""
     touched, joint, ends = _counted(measured)
     if not touched:
         return
     parts = most_frequent(measured.hierarchy, joint, *ends)
     yield Row(
-        severity="warning",
+        severity="note" if allowed else "warning",
         nodes=parts[0].nodes,
         sentence="{instances} of {of} instances with labels ({share}) {instances|has|have} "
         "a label and another one above it, in {pairs} different pairs[, {mostly}].",
@@ -69,18 +73,20 @@ def _faults(measured: Measurements) -> Iterator[Row]:
         parts=parts,
         key=("labels",),
         cases=lambda: _beside_ancestors(measured).instances,
-        proposes=partial(_without_ancestors, measured),
+        proposes=None if allowed else partial(_without_ancestors, measured),
     )
 
 
 def _without_ancestors(measured: Measurements) -> pl.DataFrame:
-    """The label above another one is taken out."""
+    """The label above another one is taken out, but where it may be what lost zeros left."""
     found = _beside_ancestors(measured)
     above = found.hit.tocoo()
     ids = pl.Series(measured.hierarchy.nodes).gather(above.col)
     hit = pl.DataFrame({"instance": above.row.astype(np.uint32), "node": ids})
     carried = carried_as(measured, found.instances, np.unique(above.col))
     taken = carried.join(hit, on=["instance", "node"], how="semi")
+    if zeros_are_lost(measured):
+        taken = taken.filter(pl.col("with_zeros").list.len() == 0)
     said = "the record carries a label below it, which says the same and more"
     return proposals(taken.sort("node", maintain_order=True), "remove", "certain", said)
 
@@ -140,12 +146,9 @@ def _unspecific(measured: Measurements) -> Rows:
         of,
         "instances with an unspecified label",
         [_beside_sibling(measured, found, of)] if len(found.instances) else [],
-        first_unmet(
-            (
-                open_ones,
-                "no assignable node of this hierarchy is an unspecified one among siblings",
-            )
-        ),
+        ""
+        if open_ones
+        else "no assignable node of this hierarchy is an unspecified one among siblings",
     )
 
 
@@ -174,7 +177,7 @@ _OF_GROUPS = (
 
 
 def _siblings(measured: Measurements, open_ones: IntArray) -> Sparse:
-    """1 where the column is a specific sibling of a label that no rule expects beside it."""
+    """1 where the column is a specific sibling of a label; codes of a range may be of any kind."""
     hierarchy, integrity = measured.hierarchy, measured.hierarchy.integrity
     pairs = [
         (node, sibling)
@@ -182,25 +185,13 @@ def _siblings(measured: Measurements, open_ones: IntArray) -> Sparse:
         for parent in row(hierarchy.edges, node).tolist()
         for sibling in row(hierarchy.child_matrix, parent).tolist()
         if sibling not in measured.residual
-        if integrity is None
-        or integrity.table_of(hierarchy.nodes[parent])
-        or _of_one_kind(hierarchy.titles[node], hierarchy.titles[sibling])
+        if integrity is None or integrity.table_of(hierarchy.nodes[parent])
     ]
     a, b = np.array(pairs, np.int64).reshape(-1, 2).T
     known = associations(hierarchy, measured.policy)
     free = first_association(hierarchy, known, measured.direct_support > 0, a, b) < 0
     free &= ~(stored(hierarchy.closure, a, b) | stored(hierarchy.closure, b, a))
     return edge_matrix(a[free], b[free], len(hierarchy))
-
-
-_GENERIC = {"disorder", "disease", "condition", "other", "unspecified", "elsewhere", "classified"}
-
-
-def _of_one_kind(title: str, other: str) -> bool:
-    """Whether two titles share a word that names something; codes of a range may be of any kind."""
-    named = (re.findall(r"[a-z]{5,}", one.lower()) for one in (title, other))
-    first, second = ({word.removesuffix("s") for word in words} - _GENERIC for words in named)
-    return not first.isdisjoint(second)
 
 
 def _exclusive(measured: Measurements) -> Rows:
@@ -219,7 +210,7 @@ def _exclusive(measured: Measurements) -> Rows:
             for group, own, those in zip(groups, sides, having, strict=True)
             for found in _of_group(measured, group, own, int(those.sum()))
         ),
-        first_unmet((groups, "the policy declares no nodes mutually exclusive")),
+        "" if groups else "the policy declares no nodes mutually exclusive",
     )
 
 
@@ -261,7 +252,6 @@ PARENT_AND_CHILD = check_of_rows(
     _nested,
     evidence=Columns(OF_SOME, count("pairs of_pairs", of=NONE)),
     of_parts=Columns(count("instances of")),
-    proposes=True,
 )
 UNSPECIFIC = check_of_rows(
     "unspecific_beside_specific",
@@ -276,7 +266,6 @@ EXCLUSIVE = check_of_rows(
     "Do records carry labels that exclude each other?",
     _exclusive,
     needs="instances",
-    proposes=True,
     evidence=Columns(
         text("group", "Labels that exclude each other"), OF_SOME, count("pairs", of=NONE)
     ),

@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, Sparse, edge_matrix, row, rows
 from audit.checks.check import TOP_PARTS
+from audit.engine.pairs.pair_counts import support
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below
@@ -24,11 +25,6 @@ from audit.results.findings import Part, share_evidence
 
 MOST_NAMED = 3
 """Largest number of nodes of a side of a rule that a sentence names in full."""
-
-
-def carrying(measured: Measurements, node: str) -> IntArray:
-    """Instances that carry a node, ascending."""
-    return row(measured.loaded.carriers, measured.hierarchy.index(node))
 
 
 def carrying_any(measured: Measurements, nodes: Sequence[str]) -> IntArray:
@@ -39,7 +35,8 @@ def carrying_any(measured: Measurements, nodes: Sequence[str]) -> IntArray:
 
 def carrying_both(measured: Measurements, a: str, b: str) -> IntArray:
     """Instances that carry both nodes, ascending."""
-    return np.intersect1d(carrying(measured, a), carrying(measured, b), assume_unique=True)
+    one, other = (row(measured.loaded.carriers, measured.hierarchy.index(i)) for i in (a, b))
+    return np.intersect1d(one, other, assume_unique=True)
 
 
 def carrying_apart(measured: Measurements, a: str, b: str) -> IntArray:
@@ -63,12 +60,6 @@ def labelled_with(measured: Measurements, nodes: IntArray) -> BoolArray:
     return found
 
 
-def written_with(measured: Measurements, lines: pl.DataFrame) -> IntArray:
-    """Instances with one of the given raw labels, ascending."""
-    written = measured.loaded.dataset.written
-    return distinct(written.filter(pl.col("line").is_in(lines["line"].implode())))
-
-
 def distinct(rows: pl.DataFrame) -> IntArray:
     """The distinct values of the column ``instance``, ascending."""
     return np.unique(rows["instance"].to_numpy()).astype(np.int64)
@@ -88,11 +79,6 @@ def named(hierarchy: Hierarchy, nodes: Sequence[str], title: str = "") -> str:
     return f"{title} ({listed})" if title else listed
 
 
-def label_part(hierarchy: Hierarchy, nodes: tuple[int, ...], instances: int) -> Part:
-    """A line of a breakdown for nodes, by index, that so many instances have."""
-    return Part(tuple(hierarchy.nodes[node] for node in nodes), {"instances": instances})
-
-
 def most_frequent(hierarchy: Hierarchy, instances: IntArray, *nodes: IntArray) -> tuple[Part, ...]:
     """Breakdown of instances by nodes, or by pairs of them; those that none has are left out.
 
@@ -102,26 +88,22 @@ def most_frequent(hierarchy: Hierarchy, instances: IntArray, *nodes: IntArray) -
     """
     order = np.lexsort((*nodes[::-1], -instances))[:TOP_PARTS]
     lines = np.stack([instances, *nodes])[:, order].T.tolist()
-    return tuple(label_part(hierarchy, tuple(own), n) for n, *own in lines if n)
-
-
-def parts_of(measured: Measurements, nodes: Sequence[str], instances: IntArray) -> tuple[Part, ...]:
-    """Breakdown of instances by their labels at or below the nodes."""
-    labels = np.flatnonzero(at_or_below(measured.hierarchy, nodes))
-    times = np.asarray(measured.loaded.dataset.direct[instances].sum(axis=0), np.int64)
-    return most_frequent(measured.hierarchy, times[labels], labels)
+    names = hierarchy.nodes
+    return tuple(Part(tuple(names[i] for i in own), {"instances": n}) for n, *own in lines if n)
 
 
 def under_rule(
     measured: Measurements, nodes: Sequence[str], instances: IntArray, of: int
 ) -> dict[str, Any]:
     """What a `Row` says of instances, among so many, whose labels below nodes a rule is about."""
-    parts = parts_of(measured, nodes, instances)
+    labels = np.flatnonzero(at_or_below(measured.hierarchy, nodes))
+    times = support(measured.loaded.dataset.direct[instances])[labels]
+    parts = most_frequent(measured.hierarchy, times, labels)
     return {
         "nodes": tuple(nodes) if len(nodes) == 1 else parts[0].nodes,
         "evidence": share_evidence(len(instances), of),
         "parts": parts,
-        "cases": lambda: instances,
+        "cases": instances,
     }
 
 
@@ -171,5 +153,5 @@ class Beside:
             "nodes": parts[0].nodes,
             "evidence": {**texts, **share_evidence(len(self.instances), of), "pairs": len(joint)},
             "parts": parts,
-            "cases": lambda: self.instances,
+            "cases": self.instances,
         }

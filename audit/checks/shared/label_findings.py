@@ -10,16 +10,29 @@ from typing import Any
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.declared import NONE, Columns, count, exact, share, text
 from audit.checks.check import TOP_PARTS
 from audit.checks.rows import Row, check_of_rows
-from audit.checks.shared.carriers import distinct, written_with
-from audit.checks.shared.evidence import LABEL_PARTS
+from audit.checks.shared.carriers import distinct
 from audit.measure.measure import Measurements
 from audit.measure.validity import rows_on_their_day
 from audit.results.findings import Evidence, Part
 
 _NOTHING: Evidence = MappingProxyType({})
-check_of_labels = partial(check_of_rows, of_parts=LABEL_PARTS, denominator="rows", proposes=True)
+_LABELS = (*share("share", of="rows of"), *count("labels", of=NONE))
+OF_ROWS_READ = (
+    *count("rows", of="rows"),
+    *exact("of", of="rows", reason="all rows read"),
+    *_LABELS,
+)
+"""Numbers of `of_labels` on all rows read."""
+OF_SOME_ROWS = (*count("rows of", of="rows"), *_LABELS)
+"""Those on some of them."""
+ON_DAY = (*count("not_dated", of="rows"), *text("column"))
+"""What `of_dated` and `among_not_dated` add."""
+LABEL_PARTS = Columns(count("instances"), text("may_stand_for valid"))
+"""Parts made by `label_parts`."""
+check_of_labels = partial(check_of_rows, of_parts=LABEL_PARTS, denominator="rows")
 """A check whose findings are rows of `of_labels`."""
 ON_THEIR_DAY = "on their day"
 """Key of a finding on dated rows."""
@@ -51,48 +64,42 @@ def of_labels(
         return
     rows, read = int(labels["rows"].sum()), measured.ledger.rows_read if of is None else of
     parts = label_parts(labels)
-
-    def cases() -> IntArray:
-        if "line" in labels.columns:
-            return written_with(measured, labels.drop_nulls("line"))
-        dated = rows_on_their_day(measured.loaded.dataset, measured.policy.code_dates)
-        places = pl.Series([*map(measured.hierarchy.index, labels["label"])], dtype=pl.UInt32)
-        return distinct(
-            dated.filter(
-                pl.col("node").is_in(places.implode()),
-                pl.col("on_day").eq_missing(pl.lit(on_day)),
-            )
-        )
-
     yield Row(
         nodes=tuple(part.nodes[0] for part in parts),
         evidence={"rows": rows, "of": read, "share": rows / read, "labels": len(labels), **more},
         parts=parts,
         key=(key,),
-        cases=cases,
+        cases=partial(written_with, measured, labels, on_day),
         **said,
     )
 
 
+def written_with(
+    measured: Measurements, labels: pl.DataFrame, on_day: str | None = None
+) -> IntArray:
+    """Instances with one of the labels of `of_labels`, ascending."""
+    dataset = measured.loaded.dataset
+    if "line" in labels.columns:
+        lines = labels["line"].drop_nulls().implode()
+        return distinct(dataset.written.filter(pl.col("line").is_in(lines)))
+    places = pl.Series([*map(measured.hierarchy.index, labels["label"])], dtype=pl.UInt32)
+    dated = rows_on_their_day(dataset, measured.policy.code_dates)
+    judged = pl.col("on_day").eq_missing(pl.lit(on_day))
+    return distinct(dated.filter(judged, pl.col("node").is_in(places.implode())))
+
+
 def label_parts(labels: pl.DataFrame) -> tuple[Part, ...]:
     """Breakdown lines of the labels of most instances; columns as in `of_labels`."""
-    ordered = labels.sort(["instances", "label"], descending=[True, False])
-    return tuple(
-        Part(
-            (line["label"],),
-            {name: line[name] for name in ("instances", "may_stand_for", "valid") if name in line},
-        )
-        for line in ordered.head(TOP_PARTS).iter_rows(named=True)
-    )
+    names = [n for n in ("instances", "may_stand_for", "valid") if n in labels.columns]
+    most = labels.sort(["instances", "label"], descending=[True, False]).head(TOP_PARTS)
+    lines = most.select("label", *names).iter_rows()
+    return tuple(Part((label,), dict(zip(names, own, strict=True))) for label, *own in lines)
 
 
 def with_meanings(measured: Measurements, labels: pl.DataFrame, codes: str) -> pl.DataFrame:
     """Labels with ``may_stand_for``, the codes of a column with their titles."""
-    hierarchy = measured.hierarchy
-    meanings = [
-        " or ".join(hierarchy.describe(hierarchy.index(code)) for code in found)
-        for found in labels[codes]
-    ]
+    describe, index = measured.hierarchy.describe, measured.hierarchy.index
+    meanings = [" or ".join(describe(index(code)) for code in found) for found in labels[codes]]
     return labels.with_columns(may_stand_for=pl.Series(meanings, dtype=pl.String))
 
 
@@ -105,21 +112,18 @@ def of_dated(
         without: Nodes left to another check.
         said: As in `of_labels`; ``{of}`` is dated rows, ``{column}`` the column of the day.
     """
-    if measured.policy.code_dates is None:
+    dates = measured.policy.code_dates
+    if dates is None:
         return
     dated = int(measured.validity.drop_nulls("on_day")["rows"].sum())
     found = measured.validity.filter(~pl.col("node").is_in(list(without)), on_day=on_day)
-    more = {
-        "column": measured.policy.code_dates.column,
-        "not_dated": measured.ledger.rows_mapped - dated,
-    }
     yield from of_labels(
         measured,
         found.rename({"node": "label"}),
         key=ON_THEIR_DAY,
         severity="warning",
         of=dated,
-        more=more,
+        more={"column": dates.column, "not_dated": measured.ledger.rows_mapped - dated},
         on_day=on_day,
         **said,
     )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
-from audit.base.dag import BoolArray, IntArray
+from audit.base.dag import IntArray
+from audit.base.declared import schema
+from audit.checks.rules.model_confuses import named
 from audit.data.raw_predictions import MOST_TOLERANCE
 from audit.engine.pairs.rows import row_numbers, row_sums, stored
 from audit.engine.scores.label_quality import (
+    Suspects,
     balanced,
     balanced_apart,
     of_one_answer,
@@ -25,21 +26,17 @@ MISSING, TOO_GENERAL, NO_OTHER = "missing", "too general", "no other"
 KINDS = (TOO_GENERAL, "sibling", "overlap", "same branch", "other branch", "too specific")
 """What a label is beside the node that scores are for: `RELATIONS`, and above or below it."""
 
+_SUSPECTS = schema(("instance node other", pl.Int64), ("kind", pl.String), ("margin", pl.Float64))
+
 
 def first_suspects(measured: Measurements) -> pl.DataFrame:
     """The labels of least margin: see `ModelPart.frames`."""
-    hierarchy, first = measured.hierarchy, suspects(measured).head(MOST_SUSPECTS)
-    names = [*zip(hierarchy.nodes, hierarchy.titles, strict=True)]
-    node, other = (
-        [(None, None) if at is None else names[at] for at in first[end]]
-        for end in ("node", "other")
-    )
+    instances = measured.loaded.dataset.instances["instance"]
+    first = suspects(measured).head(MOST_SUSPECTS)
     return first.with_columns(
-        instance=measured.loaded.dataset.instances["instance"].gather(first["instance"]),
-        node=pl.Series([id for id, _ in node], dtype=pl.String),
-        title=pl.Series([title for _, title in node], dtype=pl.String),
-        other=pl.Series([id for id, _ in other], dtype=pl.String),
-        title_other=pl.Series([title for _, title in other], dtype=pl.String),
+        *named(measured, "node", "title"),
+        *named(measured, "other", "title_other"),
+        instance=instances.gather(first["instance"]),
     )
 
 
@@ -58,7 +55,7 @@ def suspects(measured: Measurements) -> pl.DataFrame:
     scores, rows = predictions.scores, predictions.rows
     doubtful = not predictions.set_valued and bool((scores.data < 1).any())
     if not doubtful or len(np.unique(scores.indices)) < 2:
-        return _table(measured, *np.zeros((5, 0), np.int64))
+        return pl.DataFrame(schema=_SUSPECTS)
     if not predictions.single_label:
         above = measured.hierarchy.strict_closure
         found = of_several_answers(gold, balanced_apart(scores, gold), above)
@@ -67,38 +64,30 @@ def suspects(measured: Measurements) -> pl.DataFrame:
             _label_above(measured, found.rows, found.nodes),
             _answer_beside(measured, found.rows, found.nodes),
         )
-        return _table(measured, rows[found.rows], found.nodes, other, found.lacks, found.margin)
+        return _table(measured, found, rows[found.rows], other)
     alone = (np.diff(gold.indptr) == 1) & (np.abs(row_sums(scores) - 1) <= MOST_TOLERANCE)
     label = np.zeros(len(predictions), np.int64)
     label[alone] = gold.indices[gold.indptr[:-1][alone]]
     some = np.flatnonzero(alone & (np.bincount(scores.indices, minlength=gold.shape[1]) > 0)[label])
     if not len(some):
-        return _table(measured, *np.zeros((5, 0), np.int64))
+        return pl.DataFrame(schema=_SUSPECTS)
     found = of_one_answer(label[some], balanced(scores[some], label[some]))
-    instance = rows[some[found.rows]]
-    return _table(measured, instance, found.nodes, found.instead, found.lacks, found.margin)
+    return _table(measured, found, rows[some[found.rows]], found.instead)
 
 
 def _table(
-    measured: Measurements,
-    instance: IntArray,
-    node: IntArray,
-    other: IntArray,
-    lacks: IntArray | BoolArray,
-    margin: Any,
+    measured: Measurements, found: Suspects, instance: IntArray, other: IntArray
 ) -> pl.DataFrame:
+    node, lacks = found.nodes, found.lacks
     relation, _ = relate(measured.hierarchy, node, np.maximum(other, 0))
     above = stored(measured.hierarchy.closure, node, np.maximum(other, 0))
     kinds = np.array(KINDS, object)[np.where((relation == 0) & above, len(KINDS) - 1, relation)]
-    kinds[lacks > 0] = TOO_GENERAL
-    kinds[other < 0] = np.where(lacks > 0, MISSING, NO_OTHER)[other < 0]
-    table = pl.DataFrame(
-        {"instance": instance, "node": node, "other": other, "kind": kinds, "margin": margin},
-        schema={"instance": pl.Int64, "node": pl.Int64, "other": pl.Int64, "kind": pl.String,
-                "margin": pl.Float64},
-    )  # fmt: skip
-    named = table.with_columns(other=pl.when(pl.col("other") >= 0).then("other"))
-    return named.sort("margin", "instance", "kind", "node")
+    kinds[lacks] = TOO_GENERAL
+    kinds[other < 0] = np.where(lacks, MISSING, NO_OTHER)[other < 0]
+    columns = dict(zip(_SUSPECTS, (instance, node, other, kinds, found.margin), strict=True))
+    table = pl.DataFrame(columns, _SUSPECTS)
+    known = table.with_columns(other=pl.when(pl.col("other") >= 0).then("other"))
+    return known.sort("margin", "instance", "kind", "node")
 
 
 def _answer_beside(measured: Measurements, rows: IntArray, nodes: IntArray) -> IntArray:

@@ -1,17 +1,23 @@
-"""Labels as written: why each may be no code of its table, and the codes that it may stand for."""
+"""Labels as written: why each may be no code of its table, the codes that it may stand for, and
+the nodes whose rows may be other codes, as zeros were lost.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from audit.base.declared import schema
+from audit.base.errors import first_cases
 from audit.hierarchies.coding import VERSIONS, Integrity
 from audit.measure.measure import Measurements, once
+from audit.results.finding_lines import line_count
+from audit.results.findings import Finding, Part, times_limit
 
 LOST, WRONG = "lost_zero", "wrong_table"
 """Faults that explain why a label is no code of its table: the checks that find them."""
@@ -25,9 +31,9 @@ _WITHOUT_DOT = re.compile(r"[0-9]{4,}(?:\.0)?")
 _LONGEST_WHOLE = 3
 """Largest number of digits before the dot of a code."""
 _CODES = schema(
-    ("with_zeros elsewhere", pl.List(pl.String)),
+    ("with_zeros elsewhere other_sets", pl.List(pl.String)),
     ("code_set", pl.String),
-    ("several_sets is_code may_be_valid", pl.Boolean),
+    ("stands several_sets is_code may_be_valid", pl.Boolean),
 )
 
 READ = pl.col("node").is_not_null() | pl.col("reason").is_in(_OF_TEXT)
@@ -44,6 +50,11 @@ ZEROS_BEFORE = pl.any_horizontal(
     for zeros in ("0", "00")
 )
 """Expression on `written_labels`: no code as it stands, but one with a zero or two before it."""
+MOSTLY = 0.5
+"""Share of damaged rows at or below a node above which the node counts as damaged."""
+PLAIN = 0.01
+"""Share of the rows of a code set that are codes only with zeros put back, from which its zeros are
+lost, if no row begins with 0."""
 LEAST_HEADINGS = 0.1
 """Share of the rows of a code set that are codes only with a zero or two before them, or headings
 that may be, from which its zeros are lost, if no row begins with 0 and they are as many as must
@@ -70,7 +81,9 @@ def written_labels(measured: Measurements) -> pl.DataFrame:
 
     - ``with_zeros, elsewhere``: the valid codes that it is with zeros put back, and in another
       table; none of a label that is valid as it stands. A code is valid if it is assignable and no
-      label or class added it, or if a dictionary lists it.
+      label or class added it, or if a dictionary lists it. Of a heading beside which a code with
+      zeros stands in the column, which ``stands`` says, that code alone. ``other_sets``: code sets
+      of all other codes that it may be.
     - ``code_set``: that of its table, else of the codes with zeros, else of its node;
       ``several_sets``: no table is known, and the codes with zeros are of several.
     - ``is_code``: it is a code, or a heading that may have been one: not one beside which the code
@@ -78,22 +91,17 @@ def written_labels(measured: Measurements) -> pl.DataFrame:
     - ``fault``: `LOST` or `WRONG`, what explains why it is no code; of two the one that alone
       explains more rows of its code set; empty for neither.
     """
-    read = reader(measured)
-    codes = read.labels.select("line").hstack(read.codes_of_labels())
-    every = _every(measured).join(codes, on="line", how="left", maintain_order="left")
-    return every.with_columns(fault=_fault())
-
-
-def _every(measured: Measurements) -> pl.DataFrame:
-    """All labels, those that were kept first."""
     kept, refused = measured.counts.mappings, measured.counts.refusals
     found = pl.concat([kept, refused], how="diagonal").with_row_index("line")
     of_version = pl.col("table").is_in([*VERSIONS.values()])
-    return found.with_columns(
+    every = found.with_columns(
         pl.col("added").fill_null(value=False),
         stated="table",
         table=pl.when(~of_version).then("table"),
     )
+    read = _Reader(measured, every.filter(READ))
+    codes = read.labels.select("line").hstack(read.codes_of_labels())
+    return every.join(codes, on="line", how="left", maintain_order="left").with_columns(_fault())
 
 
 def _fault() -> pl.Expr:
@@ -109,6 +117,7 @@ def _fault() -> pl.Expr:
         .when(no_code & other & (~zeros | (wrong > lost)))
         .then(pl.lit(WRONG))
         .otherwise(pl.lit(""))
+        .alias("fault")
     )
 
 
@@ -119,38 +128,41 @@ class _Reader:
     the same digits but for zeros before them. One that begins with a zero was read as text.
     """
 
-    def __init__(self, measured: Measurements) -> None:
+    def __init__(self, measured: Measurements, labels: pl.DataFrame) -> None:
         hierarchy = measured.hierarchy
-        self.labels = _every(measured).filter(READ).with_columns(pl.col("label").str.strip_chars())
-        self.integrity = integrity_of(measured)
-        self.complete = hierarchy.complete_tables
+        self.labels = labels.with_columns(pl.col("label").str.strip_chars())
+        self.integrity, self.complete = integrity_of(measured), hierarchy.complete_tables
         added = set(self.labels.filter("added")["node"])
         if measured.model is not None:
             added |= set(measured.model.predictions.ledger.hung_classes.values())
         places = np.flatnonzero(hierarchy.assignable).tolist()
         self.codes = {hierarchy.nodes[place] for place in places} - added
         self.dots, self.floats = dict[str | None, bool](), dict[str | None, bool]()
-        for table, labels in self.labels.group_by("table").agg("label").rows():
-            numbers = [found for label in labels if (found := _NUMBER.fullmatch(label))]
-            dotted = any(map(_HAS_DECIMALS.search, labels))
-            self.dots[table] = dotted or not any(map(_WITHOUT_DOT.fullmatch, labels))
+        for table, own in self.labels.group_by("table").agg("label").rows():
+            numbers = [found for label in own if (found := _NUMBER.fullmatch(label))]
+            dotted = any(map(_HAS_DECIMALS.search, own))
+            self.dots[table] = dotted or not any(map(_WITHOUT_DOT.fullmatch, own))
             self.floats[table] = bool(numbers) and all(found[2] for found in numbers)
         self.rows = [
             (label, self._without_decimals(label, table), table, node)
             for label, table, node in self.labels.select("label", "table", "node").iter_rows()
         ]
         listed = self.codes.union(hierarchy.further_titles)
-        self.own = [listed.intersection(self.readings(*row[1:3])) for row in self.rows]
-        self.zero_sets = self._shown() or {*self.integrity.zero_tables}
+        readings = self.integrity.readings
+        self.own = [listed.intersection(readings(text, table)) for _, text, table, _ in self.rows]
+        shown = (
+            {*map(self.integrity.table_of, own)}
+            for own, row in zip(self.own, self.rows, strict=True)
+            if row[2] is None
+        )
+        sure = set[str | None]().union(*(one for one in shown if len(one) == 1)) - {None}
+        self.zero_sets = sure or {*self.integrity.zero_tables}
         self.by_number = defaultdict[tuple[bool, str | None, float], set[str]](set)
         for code in self.codes if self.integrity.zero_tables else ():
             if _NUMBER.fullmatch(code):
                 code_set = self.integrity.table_of(code)
                 self.by_number[True, code_set, float(code)].add(code)
                 self.by_number[False, code_set, int(code.replace(".", ""))].add(code)
-
-    def readings(self, text: str, table: str | None) -> tuple[str, ...]:
-        return self.integrity.readings(text, table)
 
     def _keeps_dot(self, whole: str, table: str | None) -> bool:
         return self.dots[table] and len(whole) <= _LONGEST_WHOLE
@@ -160,15 +172,6 @@ class _Reader:
         whole, _, decimals = label.partition(".")
         made = decimals == "0" and whole.isdecimal() and not self._keeps_dot(whole, table)
         return whole if made else label
-
-    def _shown(self) -> set[str | None]:
-        """The code sets that some labels without a table surely are of."""
-        sets = (
-            {*map(self.integrity.table_of, own)}
-            for own, row in zip(self.own, self.rows, strict=True)
-            if row[2] is None
-        )
-        return set[str | None]().union(*(one for one in sets if len(one) == 1)) - {None}
 
     def with_zeros(self, label: str, table: str | None, *, dots: bool = True) -> set[str]:
         """The valid codes that a label is with zeros put back, in its dots unless said otherwise.
@@ -190,7 +193,11 @@ class _Reader:
 
     def codes_of_labels(self) -> pl.DataFrame:
         """`_CODES` of each label."""
-        table_of, tables = self.integrity.table_of, self.integrity.tables
+        table_of, tables, readings = (
+            self.integrity.table_of,
+            self.integrity.tables,
+            self.integrity.readings,
+        )
         never = self.integrity.never_a_code or (lambda _: False)
         every = self.codes.union(self.integrity.years or ())
         begun = {
@@ -203,53 +210,37 @@ class _Reader:
             self.rows, self.own, self.labels["added"], strict=True
         ):
             beside = {begun[at] for zeros in ("0", "00") if (at := (table, zeros + text)) in begun}
-            zeros = [] if own else sorted(beside | self.with_zeros(label, table))
+            restored = self.with_zeros(label, table)
+            sure = node is not None and not added and len(beside) == 1
+            zeros = [] if own else sorted(beside if sure else beside | restored)
             others = [one for one in tables if one != table] if table in tables and not own else ()
-            elsewhere = self.codes.intersection(
-                *([c for t in others for c in self.readings(text, t)],)
-            )
+            elsewhere = self.codes.intersection(*([c for t in others for c in readings(text, t)],))
             sets = {*map(table_of, zeros)}
             told = zeros[0] if zeros and (node is None or len(sets) == 1) else node
             code_set = table or (told and table_of(told))
-            several = table is None and len(sets) > 1
             heading = not (node is None or never(node) or added or beside or text != label)
-            may_be = node is not None and code_set not in self.complete
             found.append(
                 (
                     zeros,
                     sorted(elsewhere),
+                    [*{table_of(one) for one in self._may_be(label, text, table) - {node}}],
                     code_set,
-                    several,
+                    sure and not own,
+                    table is None and len(sets) > 1,
                     bool(own) or heading,
-                    bool(own) or may_be,
+                    bool(own) or (node is not None and code_set not in self.complete),
                 )
             )
         return pl.DataFrame(found, _CODES, orient="row")
 
-    def other_codes(self) -> Iterator[set[str]]:
-        """Every valid code, but its node, that each label may be: as it stands or with zeros put
-        back, in a column with dots wherever its own dot was."""
-        for label, text, table, node in self.rows:
-            codes = self.codes.intersection(self.readings(text, table))
-            codes |= self.with_zeros(label, table)
-            if self.dots[table] and table is None:
-                bare = (
-                    self.with_zeros(one, table, dots=False)
-                    for one in (label, label.replace(".", ""))
-                )
-                codes = codes.union(*bare)
-            yield codes - {node}
-
-
-reader = once(_Reader)
-"""The reader of a release."""
-
-
-def looked_at(measured: Measurements) -> int:
-    """Number of rows whose codes can be looked up: neither version nor hierarchy is another one."""
-    refused = measured.ledger.refused
-    others = ("other_version", "no_hierarchy")
-    return measured.ledger.rows_read - sum(refused.get(reason, 0) for reason in others)
+    def _may_be(self, label: str, text: str, table: str | None) -> set[str]:
+        """Every valid code that a label may be, in a column with dots wherever its dot was."""
+        codes = self.codes.intersection(self.integrity.readings(text, table))
+        codes |= self.with_zeros(label, table)
+        if self.dots[table] and table is None:
+            bare = {label, label.replace(".", "")}
+            codes = codes.union(*(self.with_zeros(one, table, dots=False) for one in bare))
+        return codes
 
 
 def rows_of(labels: pl.DataFrame) -> int:
@@ -261,3 +252,78 @@ def zeros_are_lost(measured: Measurements) -> bool:
     """Whether labels lost zeros, in as many rows as are no code otherwise: else a slip looks so."""
     labels = written_labels(measured).filter(~pl.col("is_code"))
     return 0 < rows_of(labels) <= 2 * rows_of(labels.filter(LOST_ZERO))
+
+
+def none_left(measured: Measurements, labels: pl.DataFrame) -> tuple[int, float]:
+    """Whether no told row of a code set begins with 0 though some should.
+
+    Returns:
+        The rows that should by `leading_zero_share` of the policy, and how many times its limit
+        the set's rows are beyond; 0 where some row begins with 0 or too few should.
+    """
+    policy, bins, read = measured.policy, measured.rounding.bins("rows"), rows_of(labels)
+    zeros = rows_of(labels.filter(pl.col("label").str.strip_chars_start().str.starts_with("0")))
+    told, most = bins.at_worst(read, zeros)
+    expected, least = policy.leading_zero_share.value * told, policy.leading_zero_rows.value
+    few, of = bins.at_worst(rows_of(labels.filter(ZEROS_BEFORE)), read)
+    many = expected - most >= least or few >= max(least, LEAST_HEADINGS * of)
+    if zeros > bins.width or not many:
+        return int(expected), 0.0
+    ends = times_limit(int(expected), least), times_limit(few / of, LEAST_HEADINGS)
+    return int(expected), max(ends)
+
+
+@once
+def damaged_nodes(measured: Measurements) -> frozenset[str]:
+    """Nodes of which more than half of the rows at or below may be other codes, as zeros were lost.
+
+    These are rows that `lost_zero` reports; and where a code set has lost its zeros, all rows of
+    each label that may be another code of the set.
+    """
+    integrity, hierarchy = integrity_of(measured), measured.hierarchy
+    if not integrity.zero_tables:
+        return frozenset()
+    labels, sets = written_labels(measured).filter(READ), list[str]()
+    for table in integrity.zero_tables:
+        own = labels.filter((pl.col("code_set") == table) & ~pl.col("several_sets"))
+        begun = own["label"].str.contains(r"^\s*0[0-9]").any()
+        plain = rows_of(own.filter(LOST_ZERO)) >= PLAIN * rows_of(own)
+        if not begun and len(own) and (plain or none_left(measured, own)[1]):
+            sets.append(table)
+    others = pl.col("other_sets").list.set_intersection(sets).list.len() > 0
+    known = labels.with_columns(damaged=others | LOST_ZERO).drop_nulls("node")
+    places = [hierarchy.index(node) for node in known["node"]]
+    rows, n = known["rows"].to_numpy(), len(hierarchy)
+    lost = hierarchy.below @ np.bincount(places, rows * known["damaged"].to_numpy(), n)
+    mostly = lost > MOSTLY * (hierarchy.below @ np.bincount(places, rows, n))
+    return frozenset(hierarchy.nodes[node] for node in np.flatnonzero(mostly).tolist())
+
+
+def with_damage_named(measured: Measurements, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings, with those that name a damaged node marked as such and, where most of what they
+    count is damaged, ranked below all others."""
+    findings = tuple(findings)
+    if all(finding.check == LOST for finding in findings):
+        return findings
+    damaged = damaged_nodes(measured)
+    return tuple(_with_damage(finding, damaged) for finding in findings) if damaged else findings
+
+
+def _with_damage(finding: Finding, damaged: frozenset[str]) -> Finding:
+    """The finding with the remark, if its nodes, or most of its parts, are damaged."""
+    parts = [part for part in finding.parts if damaged.intersection(part.nodes)]
+    most = _counted(parts) > MOSTLY * _counted(finding.parts)
+    listed = {part.nodes[0] for part in finding.parts}.issuperset(finding.nodes)
+    named = finding.nodes if damaged.intersection(finding.nodes) else ()
+    for part in parts if most and not named else ():
+        named = (*named, *part.nodes)
+    said = sorted(damaged.intersection(named), key=named.index)
+    if not said:
+        return finding
+    remark = f" Most rows of {first_cases(said)} may be other codes, since zeros were lost"
+    statement = f"{finding.statement}{remark}: read the findings of {LOST} first."
+    return replace(finding, statement=statement, aside=most if listed else True)
+
+
+def _counted(parts: Iterable[Part]) -> int:
+    return sum(int(line_count(part.evidence) or 0) for part in parts)

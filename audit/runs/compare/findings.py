@@ -125,8 +125,7 @@ def _matched(old: AuditResult, new: AuditResult) -> Iterator[_Found]:
     for name, was, now in _in_both(old, new):
         asked = {one and one.status for one in (was, now)}.isdisjoint(_UNASKED)
         before, after = (
-            {one.id: one for one in (check.findings if check else ()) if not one.judgement.dropped}
-            for check in (was, now)
+            {one.id: one for one in (check.findings if check else ())} for check in (was, now)
         )
         for one in now.standing if now else ():
             yield _row(name, before.get(one.id), one, sizes, asked=asked)

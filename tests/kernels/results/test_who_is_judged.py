@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from audit import Policy, run_audit
-from audit.analyses.concepts import measure as of_concepts
+from audit.analyses.concepts import node_probes as of_concepts
 from audit.analyses.explanations import by_node as of_explanations
-from audit.checks.rules import group_confined
+from audit.checks.rules import nodes
 from audit.engine.pairs import redundancy
 from audit.engine.statistics import two_rates
 from audit.measure import drift
@@ -17,7 +17,7 @@ from fixtures.labelled import labelled, tree
 LEAST = (
     two_rates.LEAST_UNITS,
     redundancy.LEAST_SUPPORT,
-    group_confined.LEAST_UNITS,
+    nodes.LEAST_UNITS,
     drift.LEAST_GROUPS,
     of_concepts.LEAST_INSTANCES,
     of_explanations.LEAST_INSTANCES,

@@ -58,52 +58,6 @@ def test_an_exchange_is_told_with_both_children_and_the_parent() -> None:
     assert "Each instance counts as one person" in finding.statement
 
 
-def test_children_that_stand_for_what_lies_below_them_are_not_compared() -> None:
-    labels = release({"a1": 10, "a2": 60, "b": 60}, {"a1": 90, "a2": 60, "b": 10})
-
-    assert sorted(told(checked(labels))) == ["a", "depth"]
-
-
-def test_stays_of_one_person_do_not_add_up() -> None:
-    each = {name: f"{name[:2]}{int(name[-3:]) // 20}" for name in EXCHANGED}
-    two = {name: f"{name[:2]}{int(name[-3:]) // 2}" for name in EXCHANGED}
-    (alone,), (grouped,) = checked(EXCHANGED).findings, checked(EXCHANGED, two).findings
-
-    assert checked(EXCHANGED, each).findings == ()
-    assert grouped.evidence["q_value"] > alone.evidence["q_value"]
-    assert "Each instance counts as one person" not in grouped.statement
-
-
-def test_small_exchanges_and_equal_habits_are_not_told() -> None:
-    many = release({"a": 4000, "b": 4000}, {"a": 4300, "b": 3700})
-    equal = release({"a": 40, "b": 20}, {"a": 400, "b": 200})
-
-    assert checked(many).findings == checked(equal).findings == ()
-
-
-def test_a_rise_without_a_fall_beyond_the_limit_for_certain_is_no_exchange() -> None:
-    apart = release({"a": 60, "b": 12, "c": 12, "q": 100}, {"a": 30, "b": 17, "c": 17, "q": 100})
-    alike = release({"a": 60, "b": 6, "c": 18, "q": 100}, {"a": 30, "b": 28, "c": 18, "q": 100})
-
-    assert told(checked(alike)) == ["p"]
-    assert checked(apart).findings == ()
-
-
-def test_instances_without_a_value_count_nowhere() -> None:
-    without = {f"u{n}": ["a"] for n in range(50)}
-
-    (finding,) = checked(EXCHANGED | without).findings
-    assert finding.evidence["of"] == 100
-
-
-def test_without_a_column_it_says_so_and_with_one_value_it_passes() -> None:
-    one = {name: own for name, own in EXCHANGED.items() if name[0] == "x"}
-    passed = checked(one)
-
-    assert "who codes" in checked(EXCHANGED, policy=Policy()).not_applicable
-    assert (passed.status, passed.denominator) == ("pass", 0)
-
-
 def test_a_column_in_which_every_instance_has_its_own_value_is_refused() -> None:
     from audit import run_audit
 
@@ -166,18 +120,6 @@ def test_one_person_of_many_records_is_one() -> None:
 
     assert (found.status, found.denominator) == ("pass", 0)
     assert told(checked(labels, some, hierarchy=DEEP)) == ["depth"]
-
-
-def test_of_two_values_one_is_compared_and_of_strata_none() -> None:
-    labels = cutting({"p": 0.9, "q": 0.1})
-    (finding,) = checked(labels, hierarchy=DEEP).findings
-    apart = checked(labels, policy=Policy(strata=("site",)), hierarchy=DEEP)
-
-    assert finding.key == ("site", "q", "depth")
-    assert "more specific" in finding.statement
-    assert "nor a column of drift" in apart.not_applicable
-    again = checked(labels, policy=Policy(drift=("site",)), hierarchy=DEEP)
-    assert again.findings == (finding,)
 
 
 @pytest.mark.slow

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult
@@ -34,22 +31,3 @@ def test_refused_and_unlabelled_are_told_apart() -> None:
     ]
     assert (unlabelled.severity, unlabelled.evidence["instances"]) == ("note", 2)
     assert unlabelled.evidence["share"] == 2 / 5
-
-
-def test_without_any_row_every_instance_is_empty() -> None:
-    (finding,) = checked({"a": [], "b": []}).findings
-
-    assert finding.touched == 2
-
-
-@given(st.dictionaries(st.sampled_from("abcdef"), st.lists(st.sampled_from(["dog", "elf"]))))
-def test_every_empty_instance_is_in_exactly_one_finding(
-    labels: dict[str, list[str | None]],
-) -> None:
-    labels = {"z": ["dog"], **labels}
-    told = {f.key[0]: f.evidence["instances"] for f in checked(labels).findings}
-
-    assert told.get("refused", 0) == sum(
-        bool(own) and set(own) == {"elf"} for own in labels.values()
-    )
-    assert told.get("unlabelled", 0) == sum(not own for own in labels.values())

@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.hierarchies.coding import Exclusion, Exclusions
@@ -75,13 +74,6 @@ def test_a_note_is_told_once_with_its_pairs_of_labels() -> None:
     ]
 
 
-def test_a_wide_note_is_no_more_than_a_note() -> None:
-    found = checked(LABELS, note("A", "B", wide=True))
-
-    assert found.status == "note"
-    assert told(found) == {("A", "B"): 2}
-
-
 def test_labels_are_told_of_by_the_most_specific_note() -> None:
     found = checked(LABELS, note("A", "B"), note("B21", "A11"), note("A11", "B21"), note("A1", "B"))
     folded = {finding.nodes: finding.folded_into for finding in found.findings}
@@ -95,29 +87,6 @@ def test_labels_are_told_of_by_the_most_specific_note() -> None:
     assert found.folded == 1
 
 
-def test_a_wide_note_is_folded_into_narrow_ones_that_tell_all_of_it() -> None:
-    labels = {"a": ["A11", "B21"], "b": ["A2", "B1"]}
-    found = checked(labels, note("A", "B", wide=True), note("A1", "B"), note("A", "B1"))
-    folded = {finding.nodes: finding.folded_into for finding in found.findings}
-
-    assert folded[("A", "B")] == ("excludes1:A:B1", "excludes1:A1:B")
-    assert found.status == "warn"
-
-
-def test_a_narrow_note_tells_before_a_deeper_wide_one() -> None:
-    found = checked(LABELS, note("A11", "B21", wide=True), note("A", "B"))
-
-    assert told(found) == {("A", "B"): 2}
-    assert found.status == "warn"
-
-
-def test_notes_of_a_node_that_exclude_the_same_are_one() -> None:
-    found = checked(LABELS, note("A1", "B2", text="gout (B2)"), note("A1", "B2", text="pain (B2)"))
-
-    assert told(found) == {("A1", "B2"): 2}
-    assert "“gout (B2)”, “pain (B2)”" in found.findings[0].statement
-
-
 def test_the_notes_that_could_be_read_are_counted() -> None:
     found = checked(LABELS, note("A1", "B2"), note("B", text="all its own (B1)"), unparsed=2)
 
@@ -125,23 +94,6 @@ def test_the_notes_that_could_be_read_are_counted() -> None:
         3,
         "instances with at least two labels (2 of 4 notes of release of May name only codes)",
     )
-
-
-def test_without_notes_it_says_why_it_does_not_apply() -> None:
-    found = CHECK.run(measure(labelled(PLAIN, {"a": ["A1", "B2"]}), Policy()))
-
-    assert found.not_applicable == "this hierarchy has no Excludes1 notes"
-
-
-@pytest.mark.parametrize("labels", [["A1"], []])
-def test_without_two_labels_it_passes(labels: list[str]) -> None:
-    found = CHECK.run(measure(labelled(noting(note("A1", "B2")), {"a": labels}), Policy()))
-
-    assert (found.status, found.denominator) == ("pass", 0)
-
-
-def test_without_readable_notes_nothing_is_told() -> None:
-    assert checked(LABELS, unparsed=3).status == "pass"
 
 
 ABOVE = {node: {node, *PLAIN.ancestors(node)} for node in NODES}
@@ -154,31 +106,6 @@ def apart(one: str, other: str) -> bool:
 notes = st.lists(
     st.sampled_from([pair for pair in product(NODES, NODES) if apart(*pair)]), unique=True
 )
-datasets = st.lists(st.lists(st.sampled_from(NODES), max_size=4), min_size=1, max_size=6)
-
-
-@given(notes, datasets)
-def test_every_conflict_is_told_and_nothing_else(
-    pairs: list[tuple[str, str]], records: list[list[str]]
-) -> None:
-    labels = {f"i{n}": record for n, record in enumerate(records)}
-    found = checked(labels, *(note(*pair) for pair in pairs))
-    conflicts = {
-        pair: {(frozenset(two), name) for name, given in labels.items()
-               for two in product(given, given)
-               if pair[0] in ABOVE[two[0]] and pair[1] in ABOVE[two[1]]}
-        for pair in pairs
-    }  # fmt: skip
-    by_nodes = {finding.nodes: finding for finding in found.findings}
-    standing = [finding for finding in found.findings if not finding.folded_into]
-
-    assert {nodes: finding.touched for nodes, finding in by_nodes.items()} == {
-        pair: len({name for _, name in met}) for pair, met in conflicts.items() if met
-    }
-    told_of = [conflicts[pair] for pair in pairs if pair in {finding.nodes for finding in standing}]
-    assert set().union(*told_of) == set().union(*conflicts.values())
-    ids = {finding.id for finding in standing}
-    assert all(set(finding.folded_into) <= ids for finding in found.findings)
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ import pytest
 
 import audit
 from audit.counting.residual_nodes import residual_nodes
-from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9Coding
 from audit.hierarchies.titles import read_titles, with_titles
 from audit.measure.measure import measure
@@ -78,17 +77,3 @@ def test_without_a_list_of_years_a_code_below_a_leaf_is_kept_and_not_residual() 
     assert dataset.ledger.rows_mapped == 3
     assert dataset.hierarchy.index("401.99") not in residual
     assert dataset.hierarchy.index("401.9") in residual
-
-
-def test_codes_in_their_shape_pass() -> None:
-    dataset = labelled(icd9cm(), {"a": ["4019", "V202", "E8120"]})
-
-    assert CHECK.run(measure(dataset, Policy())).status == "pass"
-
-
-def test_it_does_not_apply_without_rules_of_spelling(toy_hierarchy: Hierarchy) -> None:
-    found = CHECK.run(measure(labelled(toy_hierarchy, {"a": ["elf"]}), Policy()))
-
-    assert found.status == "not_applicable"
-    assert "no rules for the shape" in found.not_applicable
-    assert found.findings == ()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -11,12 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from audit.base.plurals import filled
-from audit.hierarchies.applied_policy import policy_for
-from audit.hierarchies.coding import Companions
 from audit.measure.measure import Measurements, measure
 from audit.measure.rule_book import at_or_below
 from audit.policy.policy import Policy
@@ -26,8 +20,8 @@ from audit.policy.statements import CodeDates, Spell
 from audit.results.findings import CheckResult
 from fixtures.checked import CHECK_OF
 from fixtures.coded import icd9cm, icd10cm
-from fixtures.guideline_cases import APART, BEGINS, BROKEN, MISSING, NEAR, admissions, with_planted
-from fixtures.labelled import labelled, repeated, tree
+from fixtures.guideline_cases import APART, BROKEN, MISSING, NEAR, admissions, with_planted
+from fixtures.labelled import labelled, tree
 
 CHECK = CHECK_OF["missing_companion"]
 EXCLUSIVE = CHECK_OF["sibling_exclusive"]
@@ -60,70 +54,6 @@ def kinds(found: CheckResult) -> dict[tuple[str, ...], tuple[str, int]]:
     return {f.key[2:]: (f.severity, f.touched) for f in found.findings}
 
 
-def test_a_rule_is_one_finding_with_the_labels_that_ask() -> None:
-    counts = [(5, ["a1"]), (2, ["a2", "c"]), (3, ["a1", "b2"]), (4, ["b1"]), (1, [])]
-    found = checked(repeated(counts), rule("a", "b"))
-    (finding,) = found.findings
-
-    assert (found.status, found.denominator) == ("warn", 10)
-    assert finding.evidence == {
-        "instances": 7,
-        "of": 10,
-        "share": 0.7,
-        "code": "a",
-        "lacks": "b",
-    }
-    assert [(part.nodes, part.evidence["instances"]) for part in finding.parts] == [
-        (("a1",), 5),
-        (("a2",), 2),
-    ]
-    assert finding.nodes == ("a", "b")
-    assert filled(finding.statement, {"instances": 7, "of": 10, "share": 0.7}) == (
-        "7 of 10 instances with a (70.0%) lack a code of b. The rule: A book."
-    )
-    assert filled(finding.statement, {"instances": 1, "of": 1, "share": 1.0}) == (
-        "1 of 1 instance with a (100.0%) lacks a code of b. The rule: A book."
-    )
-
-
-def test_a_rule_s_own_titles_stand_for_lists_of_nodes() -> None:
-    many = rule(["a1", "a2"], ["b1", "b2", "c", "d"], if_title="an a", needs_title="some b")
-    (finding,) = checked({"x": ["a1"]}, many).findings
-
-    assert "with an a (a1 or a2) ({share})" in finding.statement
-    assert "{instances|lacks|lack} some b (b1, b2 or 2 others)." in finding.statement
-
-
-@pytest.mark.parametrize(
-    ("labels", "missing"),
-    [
-        (["a1"], True),
-        (["a"], True),
-        (["a1", "c"], True),
-        (["b2", "c", "a1"], False),
-        (["both"], False),
-        (["a1", "d"], False),
-        (["top"], False),
-        (["c"], False),
-        ([], False),
-    ],
-)
-def test_who_lacks_a_companion(labels: list[str], missing: bool) -> None:
-    found = checked({"x": labels, "y": ["b1"]}, rule("a", "b", unless="d"))
-
-    assert kinds(found) == ({("missing",): ("warning", 1)} if missing else {})
-
-
-def test_one_of_several_companions_is_enough_and_any_of_several_nodes_asks() -> None:
-    several = rule(["a1", "c"], ["b1", "d"], severity="error")
-    labels = {"v": ["a1", "d"], "w": ["c", "b1"], "x": ["c"], "y": ["a2"], "z": ["a1", "c"]}
-    found = checked(labels, several)
-
-    assert kinds(found) == {("missing",): ("error", 2)}
-    assert found.findings[0].nodes == ("c",)
-    assert "with a1 or c ({share}) {instances|lacks|lack} b1 or d." in found.findings[0].statement
-
-
 @pytest.mark.parametrize(
     ("position", "labels", "misplaced"),
     [
@@ -143,13 +73,6 @@ def test_a_companion_in_the_wrong_place_is_a_note(
     found = checked({"x": labels}, rule("a", "b", position=position))
 
     assert kinds(found) == ({("order",): ("note", 1)} if misplaced else {})
-
-
-def test_where_labels_have_no_order_their_place_is_not_judged() -> None:
-    dataset = labelled(BODY, {"x": ["a1", "b1"]})
-    policy = Policy(companions=(rule("a", "b", position="before"),))
-
-    assert CHECK.run(measure(dataset, policy)).status == "pass"
 
 
 DAYS = {"w": "2005-09-30", "x": "2005-10-01", "y": "2007-10-01", "z": "2007-09-30"}
@@ -178,56 +101,6 @@ def test_without_true_days_what_began_on_a_day_is_a_note() -> None:
         ("missing", "undated"): ("note", 1),
         ("order", "undated"): ("note", 1),
     }
-
-
-def test_without_a_rule_it_does_not_apply() -> None:
-    assert "neither the policy nor the hierarchy" in checked({"x": ["a1"]}).not_applicable
-
-
-@pytest.mark.parametrize("labels", [["c"], []])
-def test_without_a_code_that_needs_another_it_passes(labels: list[str]) -> None:
-    found = checked({"x": labels}, rule("a", "b"))
-
-    assert (found.status, found.denominator) == ("pass", 0)
-
-
-def test_notes_of_the_hierarchy_are_rules_too() -> None:
-    noting = replace(BODY, companions=Companions("May", (rule("a", "b"),), unread=2))
-    found = CHECK.run(measure(labelled(noting, {"x": ["a1"], "y": ["c"]}), Policy()))
-
-    assert kinds(found) == {("missing",): ("warning", 1)}
-    assert found.denominator_unit == (
-        "instances with a code that needs another (rules: 1; 1 of 3 notes of release May require "
-        "a code without a condition)"
-    )
-
-
-NODES = ("a", "a1", "a2", "b", "b1", "b2", "both", "c", "d")
-BELOW = {"a": {"a", "a1", "a2", "both"}, "b": {"b", "b1", "b2", "both"}}
-
-
-@given(st.lists(st.lists(st.sampled_from(NODES), max_size=5), min_size=1, max_size=6))
-def test_findings_are_those_of_a_plain_search(records: list[list[str]]) -> None:
-    labels = {f"i{n}": record for n, record in enumerate(records)}
-    found = measured(labels, rule("a", "b", unless="c", position="before"))
-    result = CHECK.run(found)
-    asked = [n for n, r in enumerate(records) if BELOW["a"] & set(r) and "c" not in r]
-    missing = [n for n in asked if not BELOW["b"] & set(records[n])]
-
-    def first(record: list[str], nodes: set[str]) -> int:
-        return min(place for place, label in enumerate(record) if label in nodes)
-
-    misplaced = [
-        n
-        for n in asked
-        if n not in missing and first(records[n], BELOW["b"]) > first(records[n], BELOW["a"])
-    ]
-    assert CHECK.cases
-    cases = {f.key[2]: CHECK.cases(found, f).tolist() for f in result.findings}
-    assert cases == {
-        kind: told for kind, told in (("missing", missing), ("order", misplaced)) if told
-    }
-    assert result.denominator == len(asked)
 
 
 # --- the guidelines for ICD-9-CM --------------------------------------------------------------
@@ -314,37 +187,6 @@ def test_codes_that_the_guidelines_keep_apart_are_found(beginning: str) -> None:
     assert [APART[beginning](record) for record in planted] == [True, False]
     assert sum(name.startswith(meant) for name in told) == 1
     assert len(told) == 1
-
-
-def dated_cases() -> Iterator[tuple[str, str, bool]]:
-    for node, begin in BEGINS.items():
-        year, rest = int(begin[:4]), begin[4:]
-        yield node, begin, True
-        yield node, f"{year + 5}{rest}", True
-        yield node, f"{year}-09-30", False
-        yield node, f"{year - 3}{rest}", False
-
-
-@pytest.mark.parametrize(("node", "day", "holds"), list(dated_cases()))
-def test_a_record_before_the_rule_keeps_to_it(node: str, day: str, holds: bool) -> None:
-    records = {f"i{n}": codes for n, codes in enumerate(BROKEN[node])}
-    hierarchy = icd9cm()
-    day_of_codes = DATES.model_copy(update={"spells": (Spell("401.9", None, None),)})
-    dataset = labelled(
-        hierarchy, records, table="diagnoses", strata={"day": dict.fromkeys(records, day)}
-    )
-    policy = policy_for(hierarchy, Policy(code_dates=day_of_codes))
-    found = CHECK.run(measure(dataset, policy)).findings
-    told = [f.touched for f in found if f.key[0] == node and f.key[2:] == ("missing",)]
-
-    assert told == ([len(records)] if holds else [])
-    assert not any(f.key[-1] == "undated" for f in found)
-
-
-def test_each_guideline_stands_in_its_finding_with_its_section() -> None:
-    for finding in CHECK.run(guideline_audit()).findings:
-        told = filled(finding.statement, finding.evidence)
-        assert "ICD-9-CM Official Guidelines 2011, I." in told
 
 
 @pytest.mark.slow

@@ -10,25 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
-from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import has_shape_of_icd10_alone, readings
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from fixtures.checked import CHECK_OF
 from fixtures.coded import measured
-from fixtures.labelled import labelled
 
 CHECK = CHECK_OF["mixed_versions"]
-
-
-def test_rows_of_the_tables_of_another_version_are_counted() -> None:
-    tables = {"diagnoses": {"a": ["4019"]}, "diagnoses-10": {"a": ["I10", "E119"], "b": ["I10"]}}
-    found = CHECK.run(measured(tables))
-    (finding,) = found.findings
-
-    assert (finding.id, finding.severity) == ("mixed_versions:marked", "warning")
-    assert (found.denominator, found.denominator_unit) == (4, "rows")
-    assert [finding.evidence[name] for name in ("rows", "of", "labels")] == [3, 4, 2]
 
 
 def test_mimic_iv_says_which_version_a_row_is_of(tmp_path: Path) -> None:
@@ -54,13 +42,6 @@ def test_the_shape_of_another_version_alone_is_found(table: str | None) -> None:
     assert sorted(finding.nodes) == shaped
 
 
-def test_codes_of_both_versions_and_what_is_no_code_are_no_evidence() -> None:
-    both = ["E119", "V700", "V99", "E000"]
-    none = ["4019", "000", "40I9", "N/A", "0210093", "I"]
-
-    assert CHECK.run(measured({"diagnoses": {"a": [*both, *none]}})).status == "pass"
-
-
 @given(st.text(alphabet="0123456789AEIOVZ.", max_size=8))
 def test_no_text_has_the_shape_of_both_versions(label: str) -> None:
     assert not (has_shape_of_icd10_alone(label) and readings(label, None))
@@ -70,23 +51,6 @@ def test_no_text_has_the_shape_of_both_versions(label: str) -> None:
 @given(st.from_regex(r"(V[0-9]{2}|E[0-9]{3})(\.?[0-9A-Z]{0,4})", fullmatch=True))
 def test_v_and_e_codes_of_no_version_alone_never_count(label: str) -> None:
     assert not has_shape_of_icd10_alone(label)
-
-
-def test_several_findings_may_stand_side_by_side() -> None:
-    tables = {"diagnoses": {"a": ["J189"]}, "diagnoses-10": {"a": ["I10"]}}
-
-    assert [finding.key for finding in CHECK.run(measured(tables)).findings] == [
-        ("contradicted",),
-        ("marked",),
-        ("shaped",),
-    ]
-
-
-def test_it_does_not_apply_without_another_version(toy_hierarchy: Hierarchy) -> None:
-    found = CHECK.run(measure(labelled(toy_hierarchy, {"a": ["I10"]}), Policy()))
-
-    assert "no other version" in found.not_applicable
-    assert CHECK.run(measured({"diagnoses": {"a": []}})).status == "pass"
 
 
 def test_a_version_that_has_no_such_code_is_told(tmp_path: Path) -> None:

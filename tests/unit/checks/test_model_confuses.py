@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from audit.alignment.measure import measure_model
-from audit.checks.rules import model_confuses
-from audit.checks.shared.exchanged_pairs import MOST_PAIRS, most_exchanged, most_uneven
+from audit.checks.rules.model_confuses import MOST_PAIRS, most_exchanged, most_uneven
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
-from audit.policy.statements import Threshold
 from audit.results.findings import CheckResult
-from fixtures.brute_force_scores import exchanged, exchanges_expected
 from fixtures.checked import CHECK_OF
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted
@@ -29,7 +24,6 @@ ZOO = tree("animal thing < top", "cat dog cow hen < animal", "saw car cup pen < 
 LEAVES = ("cat", "dog", "cow", "hen", "saw", "car", "cup", "pen")
 BY_CHANCE = 4
 """Of 20 audits without effects, at a rate of 5 %, more have findings in 3 of 1,000 cases."""
-PAGE = Path(__file__).parents[3] / "docs" / "checks" / "model_confuses.md"
 Said = Sequence[tuple[int, Sequence[str], Sequence[str]]]
 
 
@@ -73,65 +67,6 @@ def numbers(found: CheckResult) -> Mapping[str, object]:
 
 
 SWAPPED: Said = [*right(100), *stray(2), (30, ["cat"], ["saw"]), (20, ["saw"], ["cat"])]
-
-
-def test_a_planted_exchange_is_found_with_its_numbers() -> None:
-    found = checked(SWAPPED)
-    evidence = numbers(found)
-
-    assert found.status == "note"
-    assert (found.findings[0].id, found.findings[0].touched) == ("model_confuses:cat:saw", 54)
-    assert (evidence["first_as_second"], evidence["second_as_first"]) == (32, 22)
-    assert evidence["instances"] == 54
-    assert (found.denominator, evidence["family"]) == (28, 28)
-
-
-def test_the_numbers_are_those_of_plain_python() -> None:
-    said = [(set(labels), set(answers)) for n, labels, answers in SWAPPED for _ in range(n)]
-    numbered = [[{LEAVES.index(x) for x in part} for part in pair] for pair in said]
-    labels, answers = [p[0] for p in numbered], [p[1] for p in numbered]
-    expected = exchanges_expected(labels, answers, len(LEAVES))
-    found = checked(SWAPPED)
-    observed = exchanged(labels, answers, 0, 4) + exchanged(labels, answers, 4, 0)
-    by_chance = expected[0, 4] + expected[4, 0]
-
-    assert numbers(found)["instances"] == observed
-    assert numbers(found)["expected_exchanges"] == pytest.approx(by_chance, rel=1e-6)
-    excess = observed - by_chance
-    assert found.findings[0].strength == pytest.approx(excess / observed, rel=1e-6)
-
-
-def test_it_is_a_note_in_a_branch_and_across_branches() -> None:
-    within: Said = [*right(100), *stray(2), (40, ["cat"], ["dog"])]
-
-    for said, words in ((within, "siblings"), (SWAPPED, "of different branches")):
-        (finding,) = checked(said).findings
-        assert finding.severity == "note"
-        assert f" ({words}): " in finding.statement
-
-
-def test_how_often_two_labels_meet_in_the_data_does_not_matter() -> None:
-    together: Said = [(60, ["cat", "saw"], ["cat", "saw"])]
-
-    assert pairs(checked([*SWAPPED, *together])) == [("cat", "saw")]
-
-
-def test_right_answers_change_nothing() -> None:
-    few, many = (
-        checked([*right(times), *SWAPPED[len(LEAVES) :]]).findings[0] for times in (1, 999)
-    )
-
-    assert few.evidence["expected_exchanges"] == many.evidence["expected_exchanges"]
-    assert few.strength == many.strength
-
-
-def test_a_node_and_its_ancestor_are_not_judged() -> None:
-    found = checked(
-        [*right(100), *stray(), (60, ["cat"], ["animal"]), (60, ["animal"], ["cat"])],
-    )
-
-    assert ("animal", "cat") not in pairs(found)
-    assert found.denominator == 28 + 4
 
 
 def test_the_order_is_that_of_the_excess() -> None:
@@ -208,46 +143,6 @@ def test_misses_and_false_answers_at_random_are_found_no_oftener_than_stated() -
     assert sum(found) <= BY_CHANCE
 
 
-def test_the_rate_of_the_policy_is_kept() -> None:
-    strict = Policy(false_discovery_rate=Threshold(value=1e-60, reason="So."))
-
-    assert pairs(checked(SWAPPED, strict)) == []
-
-
-def test_without_predictions_it_does_not_apply() -> None:
-    found = CHECK.run(measure(labelled(ZOO, {"a": ["cat"]}), Policy()))
-
-    assert (found.status, found.not_applicable) == ("not_applicable", "no predictions were given")
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        right(100),
-        [(20, [], ["cat"])],
-        [(20, ["cat"], []), (1, ["dog"], ["dog"])],
-        [(20, ["cat"], ["animal"])],
-        [*right(50, LEAVES[:2]), *stray(30, LEAVES[:2])],
-        [*right(50), *stray(30, LEAVES[:3]), (90, ["cat"], ["dog"])],
-    ],
-    ids=["perfect", "no labels", "no answers", "only ancestors", "two labels", "three mistaken"],
-)
-def test_without_power_it_passes_and_judges_nothing(said: Said) -> None:
-    found = checked(said)
-
-    assert (found.status, found.denominator) == ("pass", 0)
-
-
-def test_mistakes_are_told_apart_once_for_the_cases_of_all_findings() -> None:
-    swaps = [(30, [a], [b]) for a, b in (("cat", "saw"), ("dog", "car"), ("cow", "cup"))]
-    found = measured([*right(20), *swaps])
-    findings = CHECK.run(found).findings
-    with patch.object(model_confuses, "mistakes", wraps=model_confuses.mistakes) as told_apart:
-        counts = [len(CHECK.cases(found, finding)) for finding in findings]
-
-    assert (counts, told_apart.call_count) == ([30] * 3, 1)
-
-
 def test_cases_are_numbered_as_in_the_dataset() -> None:
     """Of instances without a prediction, numbers are passed over."""
     each = [(labels, answers) for n, labels, answers in SWAPPED for _ in range(n)]
@@ -286,25 +181,6 @@ def test_an_answer_that_is_given_too_often_is_in_the_table_and_said_of_its_pairs
     assert not any(one.folded_into or one.asks for one in CHECK.run(known).findings)
 
 
-@pytest.mark.parametrize(
-    ("group", "leans"),
-    [
-        (lambda n: None, True),
-        (lambda n: f"g{n}", True),
-        (lambda n: f"g{n // 2}", True),
-        (lambda n: f"g{n % 100}" if n % 3 else None, True),
-        (lambda n: "one", False),
-        (lambda n: f"g{n % 3}", False),
-    ],
-    ids=["none", "own", "pairs", "hundred", "one", "three"],
-)
-def test_an_answer_is_tested_over_groups(
-    group: Callable[[int], str | None], *, leans: bool
-) -> None:
-    """Three groups that all lean one way are as likely as one in eight."""
-    assert most_uneven(measured(LEANS, group=group)).is_empty() is not leans
-
-
 def test_a_model_that_answers_a_patient_always_alike_exchanges_nothing() -> None:
     """Each patient has one label and one wrong answer, at random, on ten stays."""
     draw = np.random.default_rng(2)
@@ -323,16 +199,6 @@ def test_a_model_that_answers_a_patient_always_alike_exchanges_nothing() -> None
     assert len(CHECK.run(stays).findings) > 3
     assert CHECK.run(one).findings == ()
     assert swap.evidence["instances"] > swap.evidence["counted"] >= 90
-
-
-def test_a_label_taken_for_one_above_it_is_in_a_table_of_its_own() -> None:
-    said: Said = [(40, [leaf], ["animal"]) for leaf in ANIMALS]
-    lines = most_exchanged(measured([*right(200), *stray(3), *said]), above=True).to_dicts()
-
-    assert {(line["a"], line["b"]) for line in lines} == {
-        tuple(sorted(("animal", leaf))) for leaf in ANIMALS
-    }
-    assert not any(line["passes"] for line in lines)
 
 
 def test_the_tables_have_what_no_finding_tells() -> None:
@@ -357,26 +223,3 @@ def test_the_tables_have_what_no_finding_tells() -> None:
         (row["excess"] for row in pairs_told), reverse=True
     )
     assert not all(row["passes"] for row in pairs_told)
-
-
-def test_the_worked_example_of_its_page() -> None:
-    """The table of mistakes, the expectation and the finding are those that the page shows."""
-    page = PAGE.read_text("utf-8")
-    table = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
-    names, rows = table[0][1:5], table[1:5]
-    said: Said = [
-        (int(times), [row[0]], [answer])
-        for row in rows
-        for answer, times in zip(names, row[1:5], strict=True)
-        if times != "–"
-    ]
-    zoo = tree("cat dog saw car < top")
-    found = checked([*right(50, names), *said], hierarchy=zoo)
-    (finding,) = found.findings
-    evidence = dict(finding.evidence)
-    evidence["excess"] = evidence["instances"] - evidence["expected_exchanges"]
-
-    assert finding.nodes == ("car", "saw")
-    for name, digits in (("instances", 0), ("expected_exchanges", 1), ("excess", 1)):
-        assert f"{evidence[name]:.{digits}f}" in page, name
-    assert f"{evidence['q_value']:.4f}" in page

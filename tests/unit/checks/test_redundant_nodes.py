@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 from math import sqrt
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.base.plurals import filled
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
-from audit.policy.rules import Companion, Expected
-from audit.policy.statements import Threshold
 from audit.results.findings import CheckResult
 from fixtures.checked import CHECK_OF
-from fixtures.counted import counted_of
 from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.strategies import hierarchies
 
 CHECK = CHECK_OF["redundant_nodes"]
 
-PAGE = Path(__file__).parents[3] / "docs" / "checks" / "redundant_nodes.md"
 OTHERS = ("o1", "o2", "o3", "o4", "o5", "o6")
 REST = f"{' '.join(OTHERS)} < rest"
 FLAT = tree("asthma wheeze cough fever rest < body", REST)
@@ -71,57 +64,6 @@ ALONE = [(60, ["asthma", "wheeze"]), (10, ["asthma"]), (10, ["wheeze"]), (120, [
 USED_AS_ONE = among_others(ALONE)
 
 
-def test_two_nodes_used_as_one_label_are_told() -> None:
-    """The worked example of docs/checks/redundant_nodes.md."""
-    found = CHECK.run(measured(USED_AS_ONE))
-    (finding,) = found.findings
-    values, statement = finding.evidence, filled(finding.statement, finding.evidence)
-
-    assert finding.key == ("asthma", "wheeze", "redundant")
-    assert (finding.severity, found.status, finding.touched) == ("note", "note", 60)
-    assert values["both_share"] == 60 / 80
-    assert values["least_share"] == pytest.approx(0.645, abs=0.0005)
-    assert values["chance_share"] == pytest.approx(0.0394, abs=0.0005)
-    assert finding.strength == values["least_share"]
-    assert statement == (
-        "60 of 500 instances have both asthma and wheeze: 75.0% of those with at least one of the "
-        "two, where chance would give 3.9%."
-    )
-    assert statement in PAGE.read_text("utf-8")
-
-
-def test_pairs_of_frequent_nodes_are_the_denominator() -> None:
-    rare = [*ALONE, (10, ["cough"])]
-
-    assert CHECK.run(measured(rare)).denominator == 3
-    assert CHECK.run(measured([*rare, (1, ["cough"])])).denominator == 6
-
-
-def test_chapters_that_every_record_has_a_code_of_are_not_one_label() -> None:
-    counts = [(50, [one, other]) for one in ("asthma", "flu") for other in ("left", "right")]
-
-    assert told(CHECK.run(measured([*counts, (50, ["cough"])], NESTED))) == []
-
-
-def test_only_siblings_are_used_as_one_label() -> None:
-    counts = [*ALONE[:3], (120, ["left"])]
-    (finding,) = CHECK.run(measured(among_others(counts), NESTED)).findings
-    statement = filled(finding.statement, finding.evidence)
-
-    assert re.search(r"where chance would give [\d.]+%\.$", statement)
-    assert "count" in finding.data_user.lower()
-    assert "one label" not in finding.statement + finding.curator
-
-
-def test_of_two_that_come_together_the_one_that_hardly_stands_alone_is_named() -> None:
-    counts = [(98, ["asthma", "wheeze"]), (2, ["wheeze"]), (60, ["asthma"]), (120, ["left"])]
-    (finding,) = CHECK.run(measured(among_others(counts), NESTED)).findings
-
-    assert filled(finding.statement, finding.evidence).endswith(
-        "; wheeze hardly occurs without asthma (98.0% of its instances have that too)."
-    )
-
-
 ONE = ("asthma", "wheeze", "redundant")
 FEW = [(10, ["asthma", "wheeze"]), (90, ["fever", "cough"]), (90, ["fever"]), (90, ["cough"])]
 EACH_ALONE = [(3, [node]) for node in ("asthma", "wheeze", "flu", "cough")]
@@ -163,75 +105,6 @@ def test_each_pair_is_told_once_where_it_arises(
     hierarchy: Hierarchy, counts: Counts, expected: list[tuple[str, ...]]
 ) -> None:
     assert found_in(counts, hierarchy) == expected
-
-
-def test_the_share_is_the_policy_s() -> None:
-    high = Policy(redundant_jaccard=Threshold(value=0.65, reason="ours"))
-
-    assert told(CHECK.run(measured(USED_AS_ONE, policy=high))) == []
-
-
-def test_what_stands_on_most_records_stands_beside_everything() -> None:
-    everywhere = [(100, ["asthma", "wheeze"]), (870, ["fever", "wheeze"]), (30, ["fever"])]
-
-    assert told(CHECK.run(measured(everywhere))) == []
-
-
-def test_parents_that_inherit_it_are_not_told() -> None:
-    counts = [*USED_AS_ONE[:3], (5, ["flu", "left"]), (5, ["cough"]), (120, ["left", "right"])]
-
-    assert [key for key in found_in(counts, NESTED) if "left" not in key] == [
-        ("asthma", "wheeze", "redundant")
-    ]
-
-
-SHARING = tree(REST, "lung sound hand rest < body", "asthma both < lung", "wheeze both < sound")
-SIBLINGS = tree(
-    REST, "lung hand rest < body", "asthma wheeze < lung", "both < asthma", "both < wheeze"
-)
-
-
-@pytest.mark.parametrize(
-    ("hierarchy", "pair"), [(SHARING, ("lung", "sound")), (SIBLINGS, ("asthma", "wheeze"))]
-)
-def test_nodes_that_share_a_label_in_use_are_not_judged(
-    hierarchy: Hierarchy, pair: tuple[str, str]
-) -> None:
-    counts = [(60, pair), (10, [pair[0]]), (10, [pair[1]]), (200, ["hand"])]
-    used = [*counts, (1, ["both"])]
-
-    assert found_in(counts, hierarchy) == [(*pair, "redundant")]
-    assert found_in(used, hierarchy) == []
-    assert CHECK.run(measured(used, hierarchy)).denominator < (
-        CHECK.run(measured(counts, hierarchy)).denominator
-    )
-
-
-def test_pairs_that_the_policy_expects_are_left_out_with_what_follows() -> None:
-    counts = [*USED_AS_ONE[:3], (5, ["flu", "left"]), (5, ["cough"]), (120, ["left", "right"])]
-    before = CHECK.run(measured(counts, NESTED))
-    known = Expected(nodes=("wheeze", "asthma"), source="the guide")
-    found = CHECK.run(measured(counts, NESTED, Policy(expected=(known,))))
-    asked = {"if": "wheeze", "needs": "asthma", "source": "the guide"}
-    by_rule = Policy(companions=(Companion.model_validate(asked),))
-
-    assert told(found) == [key for key in told(before) if "asthma" not in key]
-    assert found.denominator == before.denominator - 1
-    assert CHECK.run(measured(counts, NESTED, by_rule)) == found
-
-
-def test_it_names_the_instances_with_both() -> None:
-    own = measured([(3, ["fever"]), *USED_AS_ONE])
-    (finding,) = CHECK.run(own).findings
-
-    assert CHECK.cases(own, finding).tolist() == list(range(3, 63))
-
-
-@pytest.mark.parametrize(
-    "counts", [[(50, ["asthma"]), (50, ["wheeze"])], [(9, ["asthma", "wheeze"])], [(9, [])]]
-)
-def test_it_passes_where_nothing_can_be_judged(counts: Counts) -> None:
-    assert CHECK.run(measured(counts)).status == "pass"
 
 
 # --- the same by loops over sets of instances ------------------------------------------------
@@ -358,9 +231,3 @@ def test_where_no_node_is_above_another_all_pairs_by_the_rules_are_told(counts: 
 
     if not found.not_applicable:
         assert {(*sorted(key[:2]), key[2]) for key in told(found)} == expected
-
-
-@given(releases())
-@examples(40)
-def test_counts_alone_tell_the_same(own: Measurements) -> None:
-    assert CHECK.run(counted_of(own)) == CHECK.run(own)

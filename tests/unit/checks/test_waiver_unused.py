@@ -27,8 +27,3 @@ def test_a_waiver_that_covers_nothing_is_a_note() -> None:
 
 def test_an_expired_waiver_is_not_called_unused() -> None:
     assert CHECK.run([use(0, expired=True), use(1)]).findings == ()
-
-
-def test_it_does_not_apply_where_no_waiver_holds() -> None:
-    for uses in ([], [use(0, expired=True)]):
-        assert CHECK.run(uses).not_applicable == "the policy has no waiver that holds"

@@ -74,8 +74,44 @@ def test_where_zeros_were_lost_no_heading_is_surely_one() -> None:
     sure = [row for row in rows if row["certainty"] != "review"]
     assert {(row["label"], row["proposed"]) for row in sure} == {("7054", "07054")}
     asked = [row for row in rows if row not in sure]
-    assert {row["label"] for row in asked} == {"389", "845", "42"}
+    assert {row["label"] for row in asked} <= {"389", "845", "42"}
     assert all(truth[row["instance"], row["label"]] in row["candidates"] for row in asked)
+
+
+def test_a_heading_beside_its_padded_form_surely_lost_its_zero_and_a_slip_is_never_sure() -> None:
+    """Among many labels that are no code, zeros are not lost everywhere; 0389 stands in the column,
+    and 4O19 is one edit from 4019."""
+    records = {one: [x.replace(".", "") for x in own] for one, own in release(200, 2).items()}
+    records |= {f"r{number}": ["0389", "4280"] for number in range(20)}
+    records |= {f"r{number}": ["389", "4O19", "4280"] for number in range(20, 30)}
+
+    rows = proposed(audited(records)).to_dicts()
+
+    sure = {(row["label"], row["proposed"]) for row in rows if row["certainty"] == "certain"}
+    asked = [row for row in rows if row["label"] == "4O19"]
+    assert sure == {("389", "0389")}
+    assert asked
+    assert {row["certainty"] for row in asked} == {"review"}
+    assert all("4019" in (row["candidates"] or [row["proposed"]]) for row in asked)
+
+
+def test_of_a_label_that_a_record_repeats_one_stays_for_certain() -> None:
+    records = release(50, 2)
+    records["r1"] = ["401.9", "401.9", "401.9", "428.0"]
+
+    (row,) = (r for r in proposed(audited(records)).to_dicts() if r["instance"] == "r1")
+
+    assert (row["label"], row["change"], row["certainty"]) == ("401.9", "remove", "certain")
+    assert row["keep"] == 1
+
+
+def test_a_catch_all_is_no_proposal_a_record() -> None:
+    records = {f"r{number}": ["285.9", "272.0"] for number in range(200)}
+
+    result = audited(records)
+
+    assert any(check.name == "residual_overuse" and check.findings for check in result.checks)
+    assert proposed(result).is_empty()
 
 
 def test_a_label_above_another_one_is_to_go_and_nothing_else() -> None:
@@ -99,26 +135,6 @@ def test_a_check_proposes_for_instances_that_are_behind_its_finding(
     assert found.schema == {"finding": pl.String, **PROPOSED, "instance": pl.String}
     behind = of_check.join(cases, on=["finding", "instance"], how="anti")
     assert behind.is_empty()
-
-
-def test_no_candidate_is_the_label_or_above_it() -> None:
-    """Headings are labels beside catch-alls, at every depth; what may stand instead is specific."""
-    records = release(300, 5)
-    for number in range(200):
-        records[f"r{number}"] += [("403.90", "403.91", "404.90")[number % 3]]
-    for number, label in enumerate(("403.9", "403", "401-405", "403.01", "402.91", "285") * 8):
-        records[f"r{200 + number}"] += [label]
-    records["r1"] = ["250.00", "250", "250.00", "38.9", "4O1.9"]
-    result, hierarchy = audited(records), audit.load_hierarchy("icd9cm")
-
-    asked = proposed(result).filter(pl.col("label").is_in(hierarchy.nodes))
-
-    overused = asked.filter(pl.col("finding").str.starts_with("residual_overuse:"))
-    assert {"403.90", "404.90"} <= {*overused["label"]}
-    assert "403.9" in {*overused["candidates"].explode()}
-    for row in asked.iter_rows(named=True):
-        offered = {*(row["candidates"] or []), row["proposed"]}
-        assert offered.isdisjoint(hierarchy.ancestors(row["label"], with_self=True)), row
 
 
 @pytest.fixture(scope="module")
