@@ -12,11 +12,10 @@ from audit.cli.compare import compare, history
 from audit.cli.declared import declared
 from audit.cli.explore import explore
 from audit.cli.export import export
-from audit.cli.file_audits import concepts, entailment, explanations
+from audit.cli.file_audits import concepts, entailment, explanations, preference
 from audit.cli.fixes import apply, fixes, sample
 from audit.cli.lint import lint
 from audit.cli.lists import list_
-from audit.cli.preference import preference
 from audit.cli.report import report
 from audit.cli.run import demo, run
 from audit.cli.verify import verify

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from audit.analyses.concepts.settings import Testing
 from audit.analyses.entailment.settings import Entailing
 from audit.analyses.explanations.settings import Explaining
+from audit.analyses.preference.settings import Preferring
 from audit.base.errors import InputError
 from audit.base.settings import FIRST, HierarchyShape, Option
 from audit.cli.new_run import make_run
@@ -30,6 +31,7 @@ _OF_ALL = ("plugins", "allow_network")
 _EXPLANATIONS = NewRun(out=Path("explanations-run"))
 _CONCEPTS = NewRun(out=Path("concepts-run"))
 _ENTAILMENT = NewRun(out=Path("entailment-run"))
+_PREFERENCE = NewRun(out=Path("preference-run"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,3 +125,18 @@ def entailment(entailing: Entailing, *, judged: Judged, output: NewRun = _ENTAIL
         analyses={Entailment.name: entailing},
     )
     make_run(settings, output, command="entailment")
+
+
+def preference(preferring: Preferring, *, judged: Judged, output: NewRun = _PREFERENCE) -> None:
+    """Measure which answers a language model prefers: specific or general, correct or related."""
+    from audit.analyses.preference.analysis import Preference
+    from audit.measure.labels_alone import FLAT
+
+    settings = Settings(
+        dataset=str(preferring.questions),
+        hierarchy=FLAT,
+        labels_of=Preference.format,
+        **vars(judged),
+        analyses={Preference.name: preferring},
+    )
+    make_run(settings, output, command="preference")

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 
-from audit.analyses.concepts.representation_files import write_representations
+from audit.analyses.concepts.reading import write_representations
 from audit.results.result import to_json_bytes
 from audit.runs.read import read_run
 from audit.runs.schema import result_schema
@@ -36,7 +36,7 @@ class Files:
         self.representations = represented_release(absent="b2", entangled=("a0", "a3"))
         self.path, self.facets = folder / "layers.npz", folder / "facets.csv"
         write_representations(self.representations, self.path)
-        places_in_branches().table.write_csv(self.facets)
+        places_in_branches().drop("nested").write_csv(self.facets)
         self.hierarchy = folder / "tree.csv"
         twelve_labels().edge_frame().write_csv(self.hierarchy)
         self.labels = folder / "labels.csv"

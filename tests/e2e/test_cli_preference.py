@@ -115,13 +115,17 @@ def test_a_run_is_verified_compared_and_shown(folder: Path) -> None:
     small = json.loads((folder / "small" / "result.json").read_bytes())["preference"]
     assert {row["value"] for row in small["measured"]} == {None}
     with entered(folder / "run") as visitor:
-        assert "/analyses/preference/questions" in visitor.get("/analyses/preference").text
-        tied = visitor.get("/analyses/preference/questions", answers="tied").text
+        assert "/table/preference_questions" in visitor.get("/tables").text
+        tied = visitor.get("/table/preference_questions", answers="tied").text
         assert "S1" in tied
         assert tied.count("S1") > tied.count("S0")
 
 
-def test_what_goes_with_a_run_needs_one(folder: Path) -> None:
-    assert made(folder, "--title", "x") == made(folder, "--no-pdf") == 2
-    assert made(folder) == 0
+def test_a_relation_is_of_a_wordnet(folder: Path) -> None:
+    files = folder / "scores.jsonl", "--questions", folder / "questions.jsonl"
+    arguments = ["preference", *files, "--hierarchy", folder / "edges.csv", "--relation", "holonym"]
+    done = CliRunner().invoke(app, [*map(str, [*arguments, "--out", folder / "none"])])
+    assert done.exit_code == 2
+    assert "--relation needs a WordNet folder" in " ".join(done.output.split())
+    assert not (folder / "none").exists()
     assert made(folder, "--out", folder / "run") == 2

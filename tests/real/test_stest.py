@@ -13,8 +13,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from audit.analyses.preference import PreferenceResult, run_preference
+from audit.analyses.preference.analysis import measure_preference
+from audit.analyses.preference.settings import Preferring
 from audit.hierarchies.formats import wordnet
+from audit.measure.measure import Found
 
 DATA = os.environ.get("AUDIT_DATA", "")
 WORDNET = Path("/usr/share/wordnet")
@@ -62,12 +64,13 @@ def scored(predicate: str) -> dict[int, dict[str, float]]:
 
 
 @cache
-def result(predicate: str) -> PreferenceResult:
+def result(predicate: str) -> Found:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "scores.jsonl"
         lines = [{"question": row, "scores": found} for row, found in scored(predicate).items()]
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        return run_preference(path, Path(DATA) / "s-test" / f"{predicate}.jsonl", WORDNET)
+        asked = Path(DATA) / "s-test" / f"{predicate}.jsonl"
+        return measure_preference(Preferring(scores=path, questions=asked, words=WORDNET))
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,21 +161,22 @@ def links(relation: str, up: bool) -> dict[str, set[str]]:
 @pytest.mark.slow
 @each_task
 def test_every_metric_equals_plain_python(predicate: str) -> None:
-    rows = {row.metric: row for row in result(predicate).rows}
+    rows = result(predicate).frames["measured"].select("metric", "won", "tied", "n").rows()
     plain = Plain(predicate, nouns()).counts(scored(predicate))
 
-    assert plain == {m: (round((r.value or 0) * r.n), r.ties, r.n) for m, r in rows.items()}
-    assert all(row.n > 100 for row in rows.values())
+    assert plain == {metric: tuple(counts) for metric, *counts in rows}
+    assert all(row[-1] > 100 for row in rows)
 
 
 @pytest.mark.slow
 @each_task
 def test_nearly_every_question_has_a_node(predicate: str) -> None:
-    found, asked = result(predicate), questions(predicate)
-    mapped, answers, answered = MAPPED[predicate]
+    found, (mapped, answers, answered) = result(predicate), MAPPED[predicate]
+    asked = found.frames["questions"]
+    with_node = asked.drop_nulls("node")
 
-    assert (found.answers, found.answers - len(found.unmapped)) == (answers, mapped)
-    assert len(asked) - sum(found.unmapped.values()) == answered
+    assert (found.facts["answers"], with_node["specific"].n_unique()) == (answers, mapped)
+    assert len(with_node) == answered
     assert answered / len(asked) > 0.89
 
 
@@ -180,9 +184,10 @@ def test_nearly_every_question_has_a_node(predicate: str) -> None:
 @each_task
 def test_unscored_questions_are_told(predicate: str) -> None:
     found = result(predicate)
+    rows = found.frames["measured"]
 
-    assert (found.questions, found.unscored) == (5_000, 5_000 - 250)
-    assert all(row.n + row.left_out == 5_000 for row in found.rows)
+    assert (found.facts["questions"], found.facts["unscored"]) == (5_000, 5_000 - 250)
+    assert (rows["n"] + rows["left_out"]).to_list() == [5_000] * 4
 
 
 @pytest.mark.slow

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from audit.analyses.concepts.representations import LinearHead, Representations, representations_of
+from audit.analyses.concepts.reading import (
+    AnyArray,
+    LinearHead,
+    Representations,
+    representations_of,
+)
 from audit.base.errors import InputError, SchemaError, first_cases, refuse_unknown
 from audit.base.machine import require_package, torch_device
 from audit.base.progress import Progress, silent
+from audit.data.class_lists import distinct
 
 if TYPE_CHECKING:
     import torch
@@ -24,8 +29,6 @@ Pooling: TypeAlias = Literal["channels", "positions", "none"]
 flattened (of a convolution its channels, as in "Unit Testing for Concepts in Neural Networks"; of
 a transformer its tokens); the mean over all but the first (one number per channel); or flattened.
 """
-Vectors: TypeAlias = NDArray[np.floating[Any]]
-Forward: TypeAlias = Callable[["torch.nn.Module", Any], Any]
 
 
 def extract_representations(
@@ -39,7 +42,7 @@ def extract_representations(
     pooling: Pooling = "channels",
     predictions: bool = True,
     head: str | None = None,
-    forward: Forward | None = None,
+    forward: Callable[[torch.nn.Module, Any], Any] | None = None,
     device: str | None = None,
     progress: Progress = silent,
 ) -> Representations:
@@ -48,7 +51,6 @@ def extract_representations(
     A copy runs, in evaluation mode; the module's mode, device and parameters stay as they are.
 
     Args:
-        module: The model.
         batches: Inputs and labels of each batch, as a data loader gives them. Inputs are a tensor,
             or a list, tuple or mapping with tensors. Labels are texts, or lists of texts; or
             numbers of ``classes``, shape (instances,); or flags, shape (instances, classes).
@@ -64,137 +66,82 @@ def extract_representations(
         forward: Calls a module that takes or gives anything else:
             ``lambda model, inputs: model(**inputs).scores``.
         device: As torch names it; a GPU where there is one if None.
-        progress: Progress callback.
 
     Raises:
         InputError: If torch is not installed, a layer is not there, is not called once or gives no
-            tensor, the head does not read the last of the layers, or the device is not there.
-        SchemaError: If batches, labels or outputs have another form, or as
-            `audit.analyses.concepts.representations.representations_of`.
+            tensor, the head does not read the last of the layers, or the device is not there;
+            SchemaError if batches, labels or outputs have another form.
     """
     require_package("torch", "to take representations from a model")
-    _require_choice(pooling, classes)
+    import torch
+
+    refuse_unknown(pooling, get_args(Pooling), "a pooling", "poolings")
+    distinct(classes, "output", "classes")
     there = torch_device(device)
     own = copy.deepcopy(module).to(there).eval()
-    linear = _linear(own, head, classes) if head is not None else None
-    with _recording(own, layers, head, pooling) as kept:
-        for inputs, labels in _inputs_and_labels(batches, progress):
-            outputs = (forward or _outputs_of)(own, _moved(inputs, there))
-            kept.end_batch(_texts(labels, classes))
+    kept, labels, guessed = _recording(own, layers, head, pooling), [], []
+    total = len(batches) if isinstance(batches, Sized) else None
+    with torch.no_grad():
+        for number, batch in enumerate(batches):
+            progress("encoding", number, total, "batches")
+            if not isinstance(batch, (tuple, list)) or len(batch) != 2:
+                raise SchemaError(
+                    "each batch must be the inputs and the labels of its instances",
+                    found=type(batch).__name__,
+                    hint="wrap the loader: ((b['pixels'], b['label']) for b in loader)",
+                )
+            inputs = _moved(batch[0], there)
+            outputs = forward(own, inputs) if forward else own(inputs)
+            _refuse_calls({name: kept[name] for name in layers}, number + 1)
+            labels += _texts(batch[1], classes)
             if predictions and classes:
-                kept.predictions += _highest(outputs, len(kept.layers[layers[0]][-1]), classes)
-    vectors = {name: np.concatenate(of_batches) for name, of_batches in kept.layers.items()}
-    guessed = kept.predictions or None
+                guessed += _highest(outputs, len(kept[layers[0]][-1]), classes)
+    if not labels:
+        raise InputError("at least one batch with an instance is required", found="none")
+    linear = None if head is None else _linear(head, own, classes, kept[head], kept[layers[-1]])
+    vectors = {name: np.concatenate(kept[name]) for name in layers}
     return representations_of(
-        vectors, kept.labels, ids=ids, predictions=guessed, pairs=pairs, head=linear
+        vectors, labels, ids=ids, predictions=guessed or None, pairs=pairs, head=linear
     )
 
 
-@dataclass(eq=False)
-class _Kept:
-    """What has been kept of the batches so far: vectors of each call, labels, predictions."""
-
-    layers: dict[str, list[Vectors]]
-    read: list[Vectors]
-    labels: list[list[str]]
-    predictions: list[str]
-    batches: int = 0
-
-    def end_batch(self, labels: list[list[str]]) -> None:
-        """Count a batch and keep its labels."""
-        self.batches += 1
-        self.labels += labels
-        for name, vectors in self.layers.items():
-            calls = len(vectors) - self.batches + 1
-            if calls != 1:
-                raise InputError(
-                    f"the layer {name!r} must be called once in a pass",
-                    found=f"{calls:,} calls",
-                    hint="name another layer",
-                )
-            if vectors[-1].shape[1] != vectors[0].shape[1]:
-                raise InputError(
-                    f"the layer {name!r} must give as many features for each instance",
-                    found=f"{vectors[0].shape[1]:,} and {vectors[-1].shape[1]:,}",
-                    hint="give inputs of one size, or another pooling",
-                )
-
-    def require_reading(self, head: str, last: str) -> None:
-        """Refuse a head that reads anything else than the vectors of the last layer."""
-        vectors = self.layers[last]
-        fits = len(self.read) == len(vectors) and all(
-            one.shape == other.shape and np.allclose(one, other, equal_nan=True)
-            for one, other in zip(self.read, vectors, strict=True)
-        )
-        if not fits:
-            read = self.read[-1].shape[1] if self.read else 0
-            raise InputError(
-                f"the head {head!r} must read the vectors of the last layer {last!r}",
-                found=f"{len(self.read):,} calls with {read:,} features in {self.batches:,} passes,"
-                f" and {vectors[-1].shape[1]:,} features of the layer",
-                hint="name the layer that the head reads as the last one",
-            )
-
-
-@contextmanager
 def _recording(
     module: torch.nn.Module, layers: Sequence[str], head: str | None, pooling: Pooling
-) -> Iterator[_Kept]:
-    """Keep what layers give, and what the head reads, within the block, and compute no gradients.
-
-    Vectors are copied at once, since a later layer may work in place.
-    """
-    import torch
-
-    kept = _Kept({name: [] for name in _known_layers(module, layers)}, [], [], [])
-
-    def keep(name: str, output: Any) -> None:
-        kept.layers[name].append(_vectors(_tensor(name, output), pooling))
-
-    def recorder(name: str) -> Callable[..., None]:
-        return lambda _, inputs, output: keep(name, output)
-
-    handles = [
-        module.get_submodule(name).register_forward_hook(recorder(name)) for name in kept.layers
-    ]
-    if head is not None:
-        handles.append(
-            module.get_submodule(head).register_forward_pre_hook(
-                lambda _, inputs: kept.read.append(_vectors(_tensor(head, inputs), "none"))
-            )
+) -> Mapping[str, list[AnyArray]]:
+    """What layers give in each pass, and what the head reads, as it is filled by hooks."""
+    known, wanted = [name for name, _ in module.named_modules() if name], [*layers]
+    wanted += [head] if head is not None else []
+    if not layers or len({*wanted} & {*known}) < len(wanted):
+        raise InputError(
+            "names of layers are required, each once",
+            found=f"{first_cases(wanted) or 'none'}; layers: {first_cases(known)}",
+            hint="named_modules() lists all layers",
         )
-    try:
-        with torch.no_grad():
-            yield kept
-    finally:
-        for handle in handles:
-            handle.remove()
-    if not kept.labels:
-        raise InputError("at least one batch with an instance is required", found="none")
+    kept = defaultdict[str, list[AnyArray]](list)
+
+    def keep(name: str, pool: Pooling, *called: Any) -> None:
+        """Keep what a layer gives, or the head reads: the last of what a hook is called with."""
+        kept[name].append(_vectors(name, called[-1], pool))
+
+    for name in layers:
+        module.get_submodule(name).register_forward_hook(partial(keep, name, pooling))
     if head is not None:
-        kept.require_reading(head, layers[-1])
+        module.get_submodule(head).register_forward_pre_hook(partial(keep, head, "none"))
+    return kept
 
 
-def _tensor(name: str, values: Any) -> torch.Tensor:
-    """A tensor, or the first of several."""
+def _vectors(name: str, values: Any, pooling: Pooling) -> AnyArray:
+    """A copy with one vector per instance, of a tensor or the first of several."""
     import torch
 
     while isinstance(values, (tuple, list)) and values:
         values = values[0]
     if not isinstance(values, torch.Tensor) or values.ndim < 2:
-        shape = tuple(values.shape) if isinstance(values, torch.Tensor) else type(values).__name__
         raise InputError(
             f"the layer {name!r} must give and read tensors with a row per instance",
-            found=str(shape),
+            found=str(getattr(values, "shape", type(values).__name__)),
             hint="name a layer inside it",
         )
-    return values
-
-
-def _vectors(values: torch.Tensor, pooling: Pooling) -> Vectors:
-    """A copy with one vector per instance, in single or double precision."""
-    import torch
-
     numbers = values if values.dtype == torch.float64 else values.float()
     if numbers.ndim > 2 and pooling == "channels":
         numbers = numbers.mean(dim=1)
@@ -203,60 +150,46 @@ def _vectors(values: torch.Tensor, pooling: Pooling) -> Vectors:
     return np.array(numbers.flatten(1).numpy(force=True))
 
 
-def _linear(module: torch.nn.Module, name: str, classes: Sequence[str]) -> LinearHead:
+def _refuse_calls(kept: Mapping[str, Sequence[AnyArray]], passes: int) -> None:
+    for name, vectors in kept.items():
+        calls, sizes = len(vectors) - passes + 1, {one.shape[1] for one in vectors}
+        if calls != 1 or len(sizes) > 1:
+            raise InputError(
+                f"the layer {name!r} must be called once in a pass, and give as many features"
+                " for each instance",
+                found=f"{calls:,} calls, and {first_cases(sorted(sizes)) or 'no'} features",
+                hint="name another layer, or give inputs of one size",
+            )
+
+
+def _linear(
+    name: str,
+    module: torch.nn.Module,
+    classes: Sequence[str],
+    read: Sequence[AnyArray],
+    last: Sequence[AnyArray],
+) -> LinearHead:
+    """The layer that answers, which must read the vectors of the last of the others."""
     import torch
 
-    (known,) = _known_layers(module, [name])
-    layer = module.get_submodule(known)
+    layer = module.get_submodule(name)
     if not isinstance(layer, torch.nn.Linear) or layer.out_features != len(classes):
         raise InputError(
             f"a linear layer with an output per class, {len(classes):,}, is required as the head",
             found=f"{name!r}: {layer}",
         )
-    weight = layer.weight.detach().double().numpy(force=True)
-    bias = np.zeros(len(weight))
-    if layer.bias is not None:
-        bias = layer.bias.detach().double().numpy(force=True)
-    return LinearHead(tuple(classes), weight, bias)
-
-
-def _known_layers(module: torch.nn.Module, names: Sequence[str]) -> list[str]:
-    """The names, each once; InputError if a layer is not there."""
-    known = [name for name, _ in module.named_modules() if name]
-    wrong = [name for name in names if name not in known]
-    if wrong or not names or len(set(names)) < len(names):
+    shapes = [[one.shape for one in of] for of in (read, last)]
+    if shapes[0] != shapes[1] or not all(map(np.allclose, read, last)):
         raise InputError(
-            "names of layers are required, each once",
-            found=f"{first_cases(wrong or names) or 'none'}; layers: {first_cases(known)}",
-            hint="named_modules() lists all layers",
+            f"the head {name!r} must read the vectors of the last layer",
+            found=f"{first_cases(shapes[0])}, and {first_cases(shapes[1])} of the layer",
+            hint="name the layer that the head reads as the last one",
         )
-    return list(names)
-
-
-def _require_choice(pooling: str, classes: Sequence[str]) -> None:
-    refuse_unknown(pooling, get_args(Pooling), "a pooling", "poolings")
-    if len(set(classes)) != len(classes):
-        raise InputError("each output needs a label of its own", found=first_cases(classes))
-
-
-def _inputs_and_labels(
-    batches: Iterable[tuple[Any, Any]], progress: Progress
-) -> Iterator[tuple[Any, Any]]:
-    """Inputs and labels of each batch."""
-    total = len(batches) if isinstance(batches, Sized) else None
-    for number, batch in enumerate(batches):
-        progress("encoding", number, total, "batches")
-        yield _parts(batch)
-
-
-def _parts(batch: Any) -> tuple[Any, Any]:
-    if not isinstance(batch, (tuple, list)) or len(batch) != 2:
-        raise SchemaError(
-            "each batch must be the inputs and the labels of its instances",
-            found=type(batch).__name__,
-            hint="wrap the loader: ((b['pixels'], b['label']) for b in loader)",
-        )
-    return batch[0], batch[1]
+    weight, bias = (
+        np.zeros(len(classes)) if one is None else one.detach().double().numpy(force=True)
+        for one in (layer.weight, layer.bias)
+    )
+    return LinearHead(tuple(classes), weight, bias)
 
 
 def _moved(inputs: Any, device: torch.device) -> Any:
@@ -270,39 +203,30 @@ def _moved(inputs: Any, device: torch.device) -> Any:
     return inputs
 
 
-def _outputs_of(module: torch.nn.Module, inputs: Any) -> Any:
-    return module(inputs)
-
-
 def _texts(labels: Any, classes: Sequence[str]) -> list[list[str]]:
     """The labels of each instance of a batch."""
     if not hasattr(labels, "ndim"):
         return [[one] if isinstance(one, str) else list(one) for one in labels]
-    numbers = np.asarray(labels.cpu() if hasattr(labels, "cpu") else labels)
-    k = len(classes)
-    if numbers.ndim == 2 and numbers.shape[1] == k:
-        return [[classes[place] for place in np.flatnonzero(flags).tolist()] for flags in numbers]
+    numbers, k = np.asarray(labels.cpu() if hasattr(labels, "cpu") else labels), len(classes)
     if numbers.ndim == 1 and numbers.dtype.kind in "iu" and ((numbers >= 0) & (numbers < k)).all():
-        return [[classes[number]] for number in numbers.tolist()]
-    raise SchemaError(
-        f"labels must be texts, numbers below {k:,} of the classes, or a flag for each of them",
-        found=f"{numbers.dtype} of shape {numbers.shape}",
-        hint="classes=[...] names the classes in the order of their numbers",
-    )
+        numbers = numbers[:, None] == np.arange(k)
+    if numbers.ndim != 2 or numbers.shape[1] != k:
+        raise SchemaError(
+            f"labels must be texts, numbers below {k:,} of the classes, or a flag for each of them",
+            found=f"{numbers.dtype} of shape {numbers.shape}",
+            hint="classes=[...] names the classes in the order of their numbers",
+        )
+    return [[classes[place] for place in np.flatnonzero(flags).tolist()] for flags in numbers]
 
 
 def _highest(outputs: Any, instances: int, classes: Sequence[str]) -> list[str]:
     """The class of the highest output of each instance."""
-    import torch
-
     numbers = getattr(outputs, "logits", outputs)
-    if not isinstance(numbers, torch.Tensor) or tuple(numbers.shape) != (instances, len(classes)):
-        found = (
-            tuple(numbers.shape) if isinstance(numbers, torch.Tensor) else type(numbers).__name__
-        )
+    shape = tuple(getattr(numbers, "shape", ()))
+    if shape != (instances, len(classes)):
         raise SchemaError(
             f"the model must give a tensor of {instances:,} instances x {len(classes):,} classes",
-            found=str(found),
+            found=f"{type(numbers).__name__} of shape {shape}",
             hint="forward=lambda model, inputs: ... takes the outputs from what the model gives; "
             "predictions=False leaves them out",
         )

@@ -1,4 +1,4 @@
-"""Linear probes of representations, fitted by scikit-learn."""
+"""Linear probes of representations, and what removes all that they read."""
 
 from __future__ import annotations
 
@@ -10,30 +10,31 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
+from scipy.linalg import eigh
 
-from audit.analyses.concepts.classes import NONE, Described, Scaling, Split
-from audit.analyses.concepts.facets import Facets
-from audit.analyses.concepts.representations import LinearHead
-from audit.base.dag import FloatArray, IntArray
+from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.base.machine import cores
 
 REGULARISATION = 1.0
 """Inverse strength C of the squared penalty; representations have mean squared features of 1."""
 MOST_STEPS = 300
 TOLERANCE = 1e-4
+RANK_TOLERANCE = 1e-8
+"""Singular values below this share of the largest are none. The K rows of a multinomial probe have
+rank K - 1; a tolerance at the precision of floats would keep a direction of pure noise."""
+SPREAD_TOLERANCE = 1e-10
+"""Variances below this share of the largest are none."""
+_LEAST = np.finfo(float).tiny
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
-class LinearProbe:
+class Probe:
     """Multinomial logistic regression: answers are the class of the highest score.
 
-    Args:
-        classes: Shape (k,), ascending, at least two.
-        weight: Shape (k, features); for two classes the rows are opposite.
-        bias: Shape (k,).
+    Of k classes, ascending, weights have the shape (k, features); of two their rows are opposite.
     """
 
     classes: IntArray
@@ -48,15 +49,23 @@ class LinearProbe:
         """The class of each representation, shape (n,); ties go to the first."""
         return np.asarray(self.classes[self.scores(z).argmax(axis=1)])
 
+    def auc(self, z: FloatArray, truth: IntArray) -> float:
+        """Mean over classes of the area under the curve of each against the rest; NaN if alone."""
+        scores, areas = self.scores(z), []
+        for k, one in enumerate(self.classes):
+            inside = truth == one
+            if inside.any() and not inside.all():
+                margin = scores[:, k] - np.delete(scores, k, axis=1).max(axis=1)
+                areas.append(placements(margin, inside)[inside].mean())
+        return float(np.mean(areas)) if areas else float("nan")
 
-def fit_linear(z: FloatArray, target: IntArray, *, exact: bool = False) -> LinearProbe:
-    """Fit a linear probe with balanced weights: every class weighs the same.
+
+def fit(z: FloatArray, target: IntArray, *, exact: bool = False) -> Probe:
+    """Fit a probe with balanced weights: every class weighs the same.
 
     Args:
-        z: Shape (n, features).
         target: Classes, shape (n,), at least two different ones.
-        exact: Whether to fit in double precision, which the rank of the weights needs; single
-            precision takes half the time.
+        exact: Whether to fit in double precision, which the rank of the weights needs.
     """
     from sklearn import config_context
     from sklearn.linear_model import LogisticRegression
@@ -69,20 +78,7 @@ def fit_linear(z: FloatArray, target: IntArray, *, exact: bool = False) -> Linea
     weight, bias = model.coef_.astype(np.float64), model.intercept_.astype(np.float64)
     if len(weight) == 1:
         weight, bias = np.vstack([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
-    return LinearProbe(model.classes_, weight, bias)
-
-
-def mean_auc(scores: FloatArray, classes: IntArray, truth: IntArray) -> float:
-    """Mean over classes of the area under the curve of each against the rest; NaN without two."""
-    from sklearn.metrics import roc_auc_score
-
-    here = [k for k, one in enumerate(classes.tolist()) if 0 < (truth == one).sum() < len(truth)]
-    areas = [roc_auc_score(truth == classes[k], _margin(scores, k)) for k in here]
-    return float(np.mean(areas)) if areas else float("nan")
-
-
-def _margin(scores: FloatArray, k: int) -> FloatArray:
-    return np.asarray(scores[:, k] - np.delete(scores, k, axis=1).max(axis=1))
+    return Probe(model.classes_, weight, bias)
 
 
 @contextmanager
@@ -102,49 +98,77 @@ def in_parallel(work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[
         yield from pool.map(work, jobs)
 
 
-PROBE = "a linear probe of the combinations of concepts"
-HEAD = "the linear head of the model"
+def placements(score: FloatArray, inside: BoolArray) -> FloatArray:
+    """Of inside ones the share of others with a lower score, of others that of inside ones above.
+
+    Equal scores count as half. The mean over the inside ones is the area under the curve.
+    """
+    order = np.argsort(score)
+    ordered, own = score[order], inside[order]
+    below = np.append(0, np.cumsum(own))
+    first = np.searchsorted(ordered, ordered, "left")
+    last = np.searchsorted(ordered, ordered, "right")
+    inner = (below[first] + below[last]) / 2
+    outer = (first + last) / 2 - inner
+    n = int(below[-1])
+    placed = np.empty(len(score))
+    placed[order] = np.where(own, outer / (len(score) - n), (n - inner) / n)
+    return placed
 
 
 @dataclass(frozen=True, eq=False)
-class Predictor:
-    """Answers, named by their concepts.
+class Ablation:
+    """An affine map ``z - (z - mean) @ read @ write`` that removes as many directions as it reads.
 
-    Args:
-        codes: The concepts of each answer, shape (answers, dimensions).
+    ``read`` has the shape (features, removed), and ``write @ read`` is the identity.
     """
 
-    answer: LinearProbe
-    codes: IntArray
+    mean: FloatArray
+    read: FloatArray
+    write: FloatArray
 
-    def __call__(self, z: FloatArray) -> IntArray:
-        """The concept of each answer in each dimension, shape (n, dimensions)."""
-        return self.codes[self.answer(z)]
-
-
-def fit_predictor(z: FloatArray, split: Split, described: Described) -> Predictor | None:
-    """Fit a probe of the combinations of crossed concepts on one half; None without two of them."""
-    crossed = np.flatnonzero(described.crossed).tolist()
-    combinations, of_class = described.combinations(crossed)
-    target = of_class[split.class_of]
-    rows = np.flatnonzero(split.probing)
-    if not crossed or len(np.unique(target[rows])) < 2:
-        return None
-    return Predictor(fit_linear(z[rows], target[rows]), combinations)
+    def __call__(self, z: FloatArray) -> FloatArray:
+        """Representations after the ablation, shape as given."""
+        return np.asarray(z - ((z - self.mean) @ self.read) @ self.write)
 
 
-def head_predictor(
-    head: LinearHead, scaling: Scaling, described: Described, facets: Facets
-) -> Predictor:
-    """The head of a model, applied to scaled representations."""
-    table = facets.table.unique()
-    concept_of = {(node, name): concept for node, name, concept in table.iter_rows()}
-    codes = np.full((len(head.classes), len(described.dimensions)), NONE)
-    for place, name in enumerate(described.dimensions):
-        codes_of = {concept: code for code, concept in enumerate(described.concepts[place])}
-        for row, label in enumerate(head.classes):
-            concept = concept_of.get((label, name))
-            codes[row, place] = NONE if concept is None else codes_of[concept]
-    weight = head.weight * scaling.size
-    bias = head.bias + head.weight @ scaling.mean
-    return Predictor(LinearProbe(np.arange(len(head.classes)), weight, bias), codes)
+def inlp(z: FloatArray, concept: IntArray) -> Iterator[Ablation]:
+    """Iterative nullspace projection: after each further linear probe, without what it reads.
+
+    Ends where a probe has no direction left. Null It Out: Guarding Protected Attributes by
+    Iterative Nullspace Projection; the tests of concepts use the first iteration.
+    """
+    basis = np.empty((0, z.shape[1]))
+    while True:
+        weight = fit(z - z @ basis.T @ basis, concept, exact=True).weight
+        _, sizes, rows = np.linalg.svd(weight - weight @ basis.T @ basis, full_matrices=False)
+        rows = rows[sizes > RANK_TOLERANCE * max(sizes[0], _LEAST)]
+        if not len(rows):
+            return
+        basis = np.linalg.qr(np.vstack([basis, rows]).T)[0].T
+        yield Ablation(np.zeros(z.shape[1]), basis.T, basis)
+
+
+def leace(z: FloatArray, concept: IntArray) -> Ablation:
+    """Least-squares concept erasure: the smallest change after which no linear probe reads.
+
+    All concepts weigh the same. After it the covariance of every feature with every concept is
+    zero, so that the best linear probe of the same instances answers without looking. LEACE:
+    Perfect linear concept erasure in closed form.
+    """
+    marks = (concept[:, None] == np.unique(concept)).astype(np.float64)
+    share = (marks / marks.sum(axis=0)).sum(axis=1) / marks.shape[1]
+    mean = share @ z
+    centred = z - mean
+    spread = centred.T @ (centred * share[:, None])
+    variances, axes = eigh(spread)
+    kept = variances > SPREAD_TOLERANCE * max(variances[-1], _LEAST)
+    axes, deviations = axes[:, kept], np.sqrt(variances[kept])
+    shared = centred.T @ ((marks - share @ marks) * share[:, None])
+    whitened = (axes.T @ shared) / deviations[:, None]
+    if not whitened.size:
+        return Ablation(mean, np.empty((len(mean), 0)), np.empty((0, len(mean))))
+    concepts, sizes, _ = np.linalg.svd(whitened, full_matrices=False)
+    concepts = concepts[:, sizes > RANK_TOLERANCE * max(sizes[0], _LEAST)]
+    read = axes @ (concepts / deviations[:, None])
+    return Ablation(mean, read, (axes @ (concepts * deviations[:, None])).T)

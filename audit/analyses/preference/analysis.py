@@ -1,21 +1,26 @@
-"""Preference of a language model in a run: questions read, measured, and kept."""
+"""Preference of a language model in a run: questions read, measured, and kept.
+
+Table 1 of *Abstraction Alignment* (section 4.2), by the paper's text or by its released code.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import polars as pl
 
-from audit.analyses.preference import PreferenceResult, run_preference
-from audit.analyses.preference.run import METRICS, OUTCOMES
+from audit.analyses.preference.measure import METRICS, outcomes
+from audit.analyses.preference.questions import read_questions, read_scores, read_senses
+from audit.analyses.preference.settings import Preferring
+from audit.analyses.preference.words import plain, sides_of
 from audit.base.declared import NONE, Columns, Mark, Table, count, setting, share, text, whole
 from audit.base.progress import Progress
-from audit.base.settings import Stored
 from audit.checks.analysis import FileAnalysis
 from audit.data.dataset import LabelDataset
+from audit.engine.statistics.intervals import wilson
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Found, Measurements
@@ -57,29 +62,6 @@ FACTS = Columns(
 SAYS = (Sentence("{metric} prefers the first side in {won} of {n} questions.", "measured"),)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Preferring(Stored):
-    """The settings for measuring which answers a language model prefers.
-
-    Args:
-        scores: Token scores of each question.
-        questions: Questions in the S-TEST layout.
-        words: WordNet folder, or a hierarchy file with words as titles.
-        relation: The relation that edges represent.
-        senses: File of the node of each specific answer.
-        released: Whether to follow the paper's released code.
-        k: Accuracy is measured among the k highest tokens.
-    """
-
-    scores: Path
-    questions: Path
-    words: Path
-    relation: str | None = None
-    senses: Path | None = None
-    released: bool = False
-    k: int = 10
-
-
 @dataclass(frozen=True, eq=False)
 class Preference(FileAnalysis):
     """Which answers a language model prefers, question by question."""
@@ -93,76 +75,89 @@ class Preference(FileAnalysis):
     headlines = (Headline("measured", "value", "n", (("relation", "relation"),), called="metric"),)
     called = "questions"
 
-    result: PreferenceResult
+    found: Found
     source: Path
 
     @classmethod
     def read(cls, settings: Preferring, progress: Progress) -> Self:
         """Read questions and scores, and measure."""
         progress("comparing")
-        stated = {"relation", "senses", "released", "k"}
-        result = run_preference(
-            settings.scores,
-            settings.questions,
-            settings.words,
-            **{name: value for name, value in vars(settings).items() if name in stated},
-        )
-        return cls(result, settings.questions)
+        return cls(measure_preference(settings), settings.questions)
 
     def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:
         """The questions as instances, each with its specific answer as label."""
-        asked = self.result.by_question.select(instance="question", label="specific")
-        ids = asked["instance"]
-        return labels_alone(asked, ids, self.format, (self.source,), hierarchy)
+        asked = self.found.frames["questions"].select(instance="id", label="specific")
+        return labels_alone(asked, asked["instance"], self.format, (self.source,), hierarchy)
 
     def measure(self, measured: Measurements, seed: int, progress: Progress) -> Found:
         """The metrics, the most frequent answers, and every question, measured when it was read."""
-        found = self.result
-        facts = {
-            name: one for name, one in found.to_dict().items() if name not in ("rows", "unmapped")
-        }
-        questions = found.by_question.rename({"question": "id"})
-        frames = {"measured": _measured(found), "by_answer": _by_answer(found)}
-        return Found({**frames, "questions": questions}, facts)
+        return self.found
 
 
-def _counts(outcomes: pl.Series) -> dict[str, int]:
-    """How many questions count, and what they say."""
-    counted = {name: int((outcomes == name).sum()) for name in OUTCOMES.values()}
-    left_out = counted.pop("left out")
-    return {"n": len(outcomes) - left_out, **counted, "left_out": left_out}
+def measure_preference(settings: Preferring) -> Found:
+    """Measure which answers a language model prefers.
 
+    Returns:
+        `TABLES`, and ``questions``: ``id`` (row, from 0), ``subject, relation, specific, general,
+        node``, and what each says of each metric: ``won``, ``lost``, ``tied`` or ``left out``.
 
-def _measured(found: PreferenceResult) -> pl.DataFrame:
-    asked = found.by_question
-    rows: list[dict[str, Any]] = [
-        {
-            "metric": row.metric,
-            "relation": found.predicate,
-            **{name: getattr(row, name) for name in ("value", "low", "high")},
-            **_counts(asked[column]),
-        }
-        for row, column in zip(found.rows, METRICS, strict=True)
-    ]
-    return pl.DataFrame(rows)
+    Raises:
+        InputError: If a file cannot be read, or as `audit.analyses.preference.words.sides_of`.
 
-
-def _by_answer(found: PreferenceResult) -> pl.DataFrame:
-    """What the questions of the most frequent specific answers say, in the order of these."""
-    asked = found.by_question
+    Time grows with the tokens read, memory with the number of questions and the hierarchy.
+    """
+    asked = read_questions(settings.questions)
+    stated = read_senses(settings.senses) if settings.senses else {}
+    sides = sides_of(
+        asked, settings.words, settings.relation, settings.senses, stated,
+        released=settings.released,
+    )  # fmt: skip
+    rows = read_scores(settings.scores, asked)
+    said = outcomes(sides, rows, settings.k, released=settings.released)
+    questions = asked.select(
+        pl.int_range(pl.len()).cast(pl.String).alias("id"), "subject", "relation", "specific",
+        "general", pl.Series("node", sides.nodes, pl.String),
+    ).with_columns(**{name: pl.Series(of) for name, of in said.told.items()})  # fmt: skip
     often = asked.group_by("specific").len().sort(["len", "specific"], descending=[True, False])
-    return pl.DataFrame(list(_answers(found, sorted(often["specific"].head(SHOWN)))))
+    shown = often["specific"].head(SHOWN)
+    form = str if settings.released else plain
+    named = {form(answer) for answer in stated}
+    facts = {
+        "predicate": asked["relation"][0],
+        "relation": sides.relation,
+        "hierarchy": sides.hierarchy,
+        "k": settings.k,
+        "questions": len(asked),
+        "unscored": int((~said.scored).sum()),
+        "tokens": said.tokens,
+        "answers": asked["specific"].n_unique(),
+        "released": settings.released,
+        "chosen": sum(form(one) in named for one in asked["specific"].unique()),
+    }
+    every = _counted(questions, ["relation"], settings.k)
+    answered = _counted(questions.filter(pl.col("specific").is_in(shown.implode())),
+                        ["specific", "relation"], settings.k)  # fmt: skip
+    low, high = wilson(every["won"].to_numpy(), every["n"].to_numpy())
+    ends = [pl.when(pl.col("n") > 0).then(pl.Series(of)).alias(name)
+            for name, of in (("low", low), ("high", high))]  # fmt: skip
+    measured = every.with_columns(*ends, value=(pl.col("won") / pl.col("n")).fill_nan(None))
+    frames = {"measured": TABLES["measured"].cast(measured)}
+    frames["by_answer"] = TABLES["by_answer"].cast(answered.rename({"specific": "answer"}))
+    return Found({**frames, "questions": questions}, facts)
 
 
-def _answers(found: PreferenceResult, answers: list[str]) -> Iterator[dict[str, Any]]:
-    for answer in answers:
-        own = found.by_question.filter(pl.col("specific") == answer)
-        for row, column in zip(found.rows, METRICS, strict=True):
-            counts = _counts(own[column])
-            del counts["left_out"]
-            yield {
-                "answer": answer,
-                "relation": found.predicate,
-                "metric": row.metric,
-                **counts,
-            }
+def _counted(questions: pl.DataFrame, keys: list[str], k: int) -> pl.DataFrame:
+    """How many questions count, and what they say, by keys and metric in the paper's order."""
+    rows = questions.unpivot([*METRICS], index=keys, variable_name="name", value_name="said")
+    said = {name: (pl.col("said") == name.replace("_", " ")).sum().alias(name)
+            for name in ("won", "lost", "tied", "left_out")}  # fmt: skip
+    names = pl.DataFrame(
+        {"name": [*METRICS], "metric": [one.format(k=k) for one in METRICS.values()]}
+    )
+    told = (
+        rows.group_by(*keys, "name")
+        .agg(*said.values())
+        .with_columns(n=pl.col("won") + pl.col("lost") + pl.col("tied"))
+    )
+    place = pl.col("name").replace_strict([*METRICS], range(len(METRICS)))
+    return told.join(names, on="name").sort(*keys, place)

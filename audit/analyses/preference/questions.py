@@ -1,91 +1,39 @@
-"""Lexicons: words, the hierarchy nodes that they denote, and those that a file chooses."""
+"""Questions, the scores that a model gives to tokens in each, and senses that a file chooses."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from audit.base.dag import SYNTHETIC_ROOT
+import numpy as np
+import polars as pl
+
+from audit.base.dag import FloatArray
+from audit.base.declared import schema
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import first_bytes, once, read_json, refuse_pickle
 from audit.base.json_tables import Line, lines_of, objects_on
-from audit.hierarchies.formats import wordnet
-from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.reading import load_hierarchy
+from audit.base.tables import open_table
+
+ROWS_AT_A_TIME = 64
+"""Number of Parquet rows in memory; one row may hold a vocabulary of 50,000 tokens."""
+_KEYS = {"subject": "sub_label", "specific": "obj_label", "general": "obj2_label",
+         "relation": "predicate_id", "uri": "sub_uri"}  # fmt: skip
+QUESTIONS = schema((" ".join(_KEYS), pl.String()))
+"""Columns of questions: the subject, such as ``Lake Louise Ski Resort``, the specific answer, such
+as ``Alberta``, the general one, such as ``Canada``, the Wikidata property in question, such as
+``P131``, and the id of the subject, null if the file has none."""
 
 
-@dataclass(frozen=True)
-class Question:
-    """One question; a model scores the words that could complete it.
+class TokenScores(NamedTuple):
+    """A model's finite scores of tokens, as written, in the question of a row."""
 
-    Args:
-        subject: Subject of the question, such as ``Lake Louise Ski Resort``.
-        specific: The specific answer, such as ``Alberta``.
-        general: The general answer, such as ``Canada``.
-        predicate: The Wikidata property in question, such as ``P131``.
-        uri: Id of the subject; None if the file has none.
-    """
-
-    subject: str
-    specific: str
-    general: str
-    predicate: str
-    uri: str | None = None
-
-
-@dataclass(frozen=True)
-class Task:
-    """Meaning of a predicate, and the part of WordNet that holds its answers.
-
-    Args:
-        relation: The relation of WordNet that leads from specific to general answers.
-        domain: Synsets; an answer's synset is at or below one of them by hypernyms.
-    """
-
-    relation: str
-    domain: tuple[str, ...]
-
-
-TASKS: Mapping[str, Task] = {
-    "P106": Task("hypernym", ("person.n.01",)),
-    "P131": Task("holonym", ("location.n.01",)),
-    "P19": Task("holonym", ("location.n.01",)),
-}
-"""Those of occupations, locations and birthplaces."""
-
-
-def read_questions(path: Path) -> tuple[Question, ...]:
-    """Read the questions of one predicate, in file order.
-
-    Args:
-        path: JSON lines with ``sub_label, obj_label`` (specific), ``obj2_label`` (general) and
-            ``predicate_id``; optionally ``sub_uri``. Other keys are ignored.
-
-    Raises:
-        InputError: If the file cannot be read, is empty, or a line is not a JSON object.
-    """
-    questions = tuple(
-        Question(
-            subject=_text(record, "sub_label", where),
-            specific=_text(record, "obj_label", where),
-            general=_text(record, "obj2_label", where),
-            predicate=_text(record, "predicate_id", where),
-            uri=_text(record, "sub_uri", where) if "sub_uri" in record else None,
-        )
-        for where, record in objects(path)
-    )
-    predicates = sorted({question.predicate for question in questions})
-    if len(predicates) > 1:
-        raise SchemaError(
-            "all questions must have one predicate_id",
-            found=first_cases(predicates),
-            where=path,
-            hint="put each predicate into a file of its own",
-        )
-    return questions
+    question: int
+    tokens: tuple[str, ...]
+    scores: FloatArray
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -106,119 +54,118 @@ def objects(path: Path) -> Iterator[Line]:
         raise InputError("a file with content is required", found="an empty file", where=path)
 
 
-def _text(record: Mapping[str, Any], key: str, where: str) -> str:
-    value = record.get(key)
-    if not isinstance(value, str) or not value.strip():
-        found = f"the keys {', '.join(record)}" if key not in record else repr(value)
-        raise SchemaError(f"a text under {key!r} is required", found=found, where=where)
-    return value
-
-
-def plain(word: str) -> str:
-    """Normalise a word for comparison: lower case, ``_`` as a space, outer spaces removed.
-
-    >>> plain(" New_York")
-    'new york'
-    """
-    return " ".join(word.replace("_", " ").split()).casefold()
-
-
-@dataclass(frozen=True, eq=False)
-class Lexicon:
-    """A hierarchy, the words of its nodes, and the nodes that a word may denote as an answer.
+def read_questions(path: Path) -> pl.DataFrame:
+    """Read the questions of one predicate, in file order: columns `QUESTIONS`.
 
     Args:
-        hierarchy: Its edges lead from specific to general.
-        words: Normalised words of each node; a node without words has no entry.
-        senses: For each normalised word, the nodes that can be answers, the most frequent first.
-    """
-
-    hierarchy: Hierarchy
-    words: Mapping[str, tuple[str, ...]]
-    senses: Mapping[str, tuple[str, ...]]
-
-    def node_of(self, specific: str, general: str) -> str | None:
-        """The node that a question's specific answer denotes; None without one.
-
-        Of several senses, the most frequent one that is below a node of the general answer; if
-        none does, the most frequent one.
-        """
-        found = self.senses.get(plain(specific), ())
-        wider = set(self.senses.get(plain(general), ()))
-        below = (node for node in found if wider.intersection(self.hierarchy.ancestors(node)))
-        return next(below, next(iter(found), None))
-
-    def words_of(self, nodes: Iterable[str]) -> frozenset[str]:
-        """The normalised words of all given nodes."""
-        return frozenset(word for node in nodes for word in self.words.get(node, ()))
-
-
-def load_lexicon(
-    source: str | Path,
-    task: Task | None,
-    relation: str | None,
-) -> Lexicon:
-    """Load a lexicon from a WordNet folder, or from the titles of any other hierarchy.
-
-    Args:
-        source: A WordNet folder, or a source that `audit.load_hierarchy` accepts.
-        task: Limits the part of WordNet that holds answers; None for no limit.
+        path: JSON lines with ``sub_label, obj_label`` (specific), ``obj2_label`` (general) and
+            ``predicate_id``; optionally ``sub_uri``. Other keys are ignored.
 
     Raises:
-        InputError: As `audit.load_hierarchy` and `audit.hierarchies.formats.wordnet.read_wordnet`.
-        SchemaError: If WordNet does not have the synsets below which the answers are.
+        InputError: If the file cannot be read, is empty, or a line is not a JSON object;
+            SchemaError if a text is missing, or predicates differ.
     """
-    if wordnet.matches(Path(source)):
-        nouns = wordnet.read_wordnet(Path(source))
-        return of_wordnet(nouns, relation or "hypernym", task.domain if task else ())
-    relations = (relation,) if relation else ()
-    return of_titles(load_hierarchy(source, relations=relations))
+    rows = []
+    for where, record in objects(path):
+        for key in _KEYS.values():
+            value = record.get(key)
+            if (key in record or key != "sub_uri") and not (
+                isinstance(value, str) and value.strip()
+            ):
+                found = repr(value) if key in record else f"the keys {', '.join(record)}"
+                raise SchemaError(f"a text under {key!r} is required", found=found, where=where)
+        rows.append({name: record.get(key) for name, key in _KEYS.items()})
+    predicates = sorted({str(row["relation"]) for row in rows})
+    if len(predicates) > 1:
+        raise SchemaError(
+            "all questions must have one predicate_id",
+            found=first_cases(predicates),
+            where=path,
+            hint="put each predicate into a file of its own",
+        )
+    return pl.DataFrame(rows, schema=QUESTIONS)
 
 
-def of_wordnet(nouns: wordnet.WordNet, relation: str, domain: tuple[str, ...]) -> Lexicon:
-    """Build a lexicon from WordNet, with senses within the domain in order of frequency.
+def read_scores(path: Path, asked: pl.DataFrame) -> Iterator[TokenScores]:
+    """Read scores, one question at a time, in file order.
 
     Args:
-        domain: Synsets; an answer is at or below one of them by hypernyms. Empty for no limit.
+        path: JSON lines ``{"question": ..., "scores": {token: score}}``, or Parquet with
+            ``question`` and the lists ``tokens`` and ``scores``. Any numbers that grow with the
+            model's preference: probabilities, log probabilities or logits.
+        asked: The questions. A whole number under ``question`` is the row of one, from 0, blank
+            lines not counted; a text is a ``sub_uri``.
+
+    Raises:
+        InputError: If the file cannot be read or is empty; SchemaError if a question is unknown,
+            ambiguous or scored twice, has no tokens, or has a score that is not a finite number.
+
+    One line, or `ROWS_AT_A_TIME` rows of Parquet, are in memory at a time.
     """
-    fitting = _below(nouns, domain) if domain else nouns.lemmas.keys()
-    return Lexicon(
-        hierarchy=nouns.hierarchy(relation),
-        words={node: tuple(map(plain, lemmas)) for node, lemmas in nouns.lemmas.items()},
-        senses={
-            plain(word): tuple(node for node in nodes if node in fitting)
-            for word, nodes in nouns.senses.items()
-        },
-    )
+    named: dict[object, list[int]] = {row: [row] for row in range(len(asked))}
+    for row, uri in enumerate(asked["uri"]):
+        if uri is not None:
+            named.setdefault(uri, []).append(row)
+    rows = _in_parquet(path) if path.suffix.lower() == ".parquet" else _in_lines(path)
+    seen = set[int]()
+    for where, key, tokens, scores in rows:
+        found = named.get(key, []) if type(key) in (int, str) else []
+        if len(found) != 1 or found[0] in seen:
+            raise SchemaError(
+                f"a question of the {len(asked):,} is required, once: its row from 0, or its"
+                " sub_uri",
+                found=f"{key!r}, which {'several have, or one before' if found else 'none is'}",
+                where=where,
+            )
+        seen.add(found[0])
+        bad = [one for one in zip(tokens, scores, strict=False) if not _is_sound(*one)]
+        if bad or not tokens or len(tokens) != len(scores):
+            raise SchemaError(
+                "tokens, at least one, each a text with a score, a finite number, are required",
+                found=first_cases({token: one} for token, one in bad)
+                or f"{len(tokens):,} tokens and {len(scores):,} scores",
+                where=where,
+            )
+        yield TokenScores(found[0], tuple(tokens), np.array(scores, np.float64))
 
 
-def of_titles(hierarchy: Hierarchy) -> Lexicon:
-    """Build a lexicon from titles, split at ``", "``; a node without a title has its id as word.
-
-    Titles say nothing about frequencies, so the nodes of a word are in node order.
-    """
-    words = {
-        node: tuple(map(plain, (title or node).split(", ")))
-        for node, title in zip(hierarchy.nodes, hierarchy.titles, strict=True)
-        if node != SYNTHETIC_ROOT
-    }
-    senses: dict[str, tuple[str, ...]] = {}
-    for node, spoken in words.items():
-        for word in dict.fromkeys(spoken):
-            senses[word] = (*senses.get(word, ()), node)
-    return Lexicon(hierarchy, words, senses)
+def _is_sound(token: Any, score: Any) -> bool:
+    number = type(score) in (int, float) and abs(score) <= sys.float_info.max
+    return number and isinstance(token, str)
 
 
-def _below(nouns: wordnet.WordNet, domain: tuple[str, ...]) -> frozenset[str]:
-    missing = [node for node in domain if node not in nouns.lemmas]
-    if missing:
+_Row = tuple[str, object, Sequence[str], list[Any]]
+
+
+def _in_lines(path: Path) -> Iterator[_Row]:
+    for where, record in objects(path):
+        scores = record.get("scores")
+        if "question" not in record or not isinstance(scores, dict):
+            raise SchemaError(
+                "'question' and 'scores', an object of tokens and numbers, are required",
+                found=f"the keys {', '.join(record) or 'none'}",
+                where=where,
+            )
+        yield where, record["question"], tuple(scores), list(scores.values())
+
+
+def _in_parquet(path: Path) -> Iterator[_Row]:
+    table, row = open_table(path), 0
+    types = pl.Schema(table.schema)
+    lists = types.get("tokens") == pl.List(pl.String) and isinstance(types.get("scores"), pl.List)
+    if "question" not in types or not lists:
         raise SchemaError(
-            "a WordNet with the synsets above the answers is required",
-            found=f"none named {', '.join(missing)}",
-            where=nouns.path,
+            "the columns question, tokens (lists of texts) and scores (lists of numbers) are "
+            "required",
+            found=first_cases(f"{name} ({of})" for name, of in types.items()),
+            where=path,
         )
-    notions = nouns.hierarchy("hypernym")
-    return frozenset(node for top in domain for node in notions.descendants(top, with_self=True))
+    for frame in table.frames(("question", "tokens", "scores"), ROWS_AT_A_TIME):
+        for key, tokens, scores in frame.iter_rows():
+            yield f"{path}: row {row}", key, tokens or [], scores or []
+            row += 1
+    if row == 0:
+        raise InputError("a file with content is required", found="no rows", where=path)
 
 
 def read_senses(path: Path) -> Mapping[str, str | None]:
@@ -231,38 +178,21 @@ def read_senses(path: Path) -> Mapping[str, str | None]:
     """
     stated = read_json(path)
     pairs = list(stated.items()) if isinstance(stated, dict) else stated
-    wrong = [pair for pair in pairs if not _is_pair(pair)] if isinstance(pairs, list) else [stated]
-    if wrong or not pairs:
+    chosen: dict[str, str | None] = {}
+    try:
+        for answer, node in pairs:
+            if not isinstance(answer, str) or not (
+                node is None or (node and isinstance(node, str))
+            ):
+                raise ValueError(f"[{answer!r}, {node!r}]")
+            chosen[answer] = node or chosen.get(answer)
+    except (TypeError, ValueError) as error:
+        chosen, stated = {}, str(error)
+    if not chosen:
         raise SchemaError(
             "pairs of an answer and its node, or null, are required",
-            found=first_cases(map(repr, wrong)) or "none",
+            found=f"{stated!r:.80}",
             where=path,
             hint='[["painter", "painter.n.01"], ["official", null]]',
         )
-    chosen: dict[str, str | None] = {}
-    for answer, node in pairs:
-        chosen[answer] = node or chosen.get(answer)
     return chosen
-
-
-def refuse_unknown_senses(
-    senses: Mapping[str, str | None], hierarchy: Hierarchy, path: Path
-) -> None:
-    """Raise SchemaError if a chosen node is not in the hierarchy."""
-    stated = ((answer, node) for answer, node in senses.items() if node)
-    unknown = [f"{answer}: {node}" for answer, node in stated if node not in hierarchy]
-    if unknown:
-        raise SchemaError(
-            f"every chosen node must be in {hierarchy.name}",
-            found=first_cases(unknown),
-            where=path,
-        )
-
-
-def _is_pair(pair: Any) -> bool:
-    return (
-        isinstance(pair, list | tuple)
-        and len(pair) == 2
-        and isinstance(pair[0], str)
-        and (pair[1] is None or (isinstance(pair[1], str) and pair[1] != ""))
-    )

@@ -17,7 +17,6 @@ from audit.cli.terminal.tables import (
     LONGEST,
     STYLE,
     chapter,
-    filled,
     one_line,
     status_word,
     table,
@@ -30,7 +29,6 @@ from audit.results.printed import rounding_of, said_at_head
 if TYPE_CHECKING:
     import polars as pl
 
-    from audit.analyses.preference import PreferenceResult
     from audit.runs.case_lists import Listed
     from audit.runs.fixes.judgements import Confirmed
     from audit.runs.verify import Verdict
@@ -169,33 +167,6 @@ def history_summary(history: Mapping[str, Any]) -> Group:
         order = "the order in which they are named"
     heading = Text(f"{counted(len(history['runs']), 'runs')} in {order}")
     return Group(heading, *(line for one in chapters(history) for line in chapter(one)))
-
-
-def preference_summary(result: PreferenceResult) -> Group:
-    """Summary of which answers a language model prefers."""
-
-    heading = Text(
-        f"{counted(result.questions, 'questions')} of {result.predicate}; {result.unscored:,} "
-        "without "
-        f"scores; {result.answers - len(result.unmapped):,} of "
-        f"{counted(result.answers, 'specific answers')} found in {result.hierarchy}; "
-        f"{counted(result.tokens, 'tokens')}"
-        + (f"; senses of {result.chosen:,} from a file" if result.chosen else "")
-        + ("; by the rules of the released code, where ties win" if result.released else "")
-    )
-    rows = [
-        (
-            row.metric,
-            "-" if row.value is None else f"{row.value:.4f}",
-            "-" if row.value is None else f"{row.low:.4f} to {row.high:.4f}",
-            f"{row.n:,}",
-            f"{row.ties:,}",
-            f"{row.left_out:,}",
-        )
-        for row in result.rows
-    ]
-    headings = ("metric", "value", "95% interval", "n", "ties", "left out")
-    return Group(heading, filled(table(*headings, right=5), rows))
 
 
 def comparison_summary(shared: Mapping[str, Any]) -> Group:

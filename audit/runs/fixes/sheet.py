@@ -195,13 +195,21 @@ def decided(
             there are several on a row; if something is accepted that proposes no label, or a label
             is no node.
     """
+    _refuse_other_rows(proposals, sheet, path)
+    rows = proposals.table.join(_given(sheet, path), on="number", maintain_order="left")
+    kept = rows.filter(pl.col("word") != "reject").iter_rows(named=True)
+    return [_decided(row, path, hierarchy, by) for row in kept]
 
-    def refuse(required: str, found: str, hint: str = "") -> None:
-        raise InputError(required, found=found, where=path, hint=hint)
 
+def _refused(path: Path, required: str, found: str, hint: str = "") -> InputError:
+    return InputError(required, found=found, where=path, hint=hint)
+
+
+def _refuse_other_rows(proposals: Proposals, sheet: pl.DataFrame, path: Path) -> None:
     digest, runs = digest_of(proposals.run), [*sheet["run"].unique(maintain_order=True)]
     if runs != [digest]:
-        refuse(
+        raise _refused(
+            path,
             f"a sheet of this run, {digest}, is required",
             f"one of {first_cases(runs)}" if runs else "one without rows",
             "make it anew: audit fixes RUN --csv FILE",
@@ -210,45 +218,54 @@ def decided(
     others = sheet.join(known, on=_KEPT, how="anti", maintain_order="left")
     if not others.is_empty():
         named = others.select("number", "label", "instance").iter_rows()
-        refuse(
+        raise _refused(
+            path,
             "rows as the run has them are required",
             f"others: {first_cases('{} ({} of {})'.format(*row) for row in named)}",
             "only the columns decision and note are to be changed",
         )
-    given = sheet.select("number", pl.col("decision").str.strip_chars())
-    given = given.filter(pl.col("decision") != "").with_columns(
+
+
+def _given(sheet: pl.DataFrame, path: Path) -> pl.DataFrame:
+    """The decisions, ``number, decision, word, other``: in lower case, and the label it names."""
+    given = sheet.filter(pl.col("decision") != "").select(
+        "number",
+        "decision",
         word=pl.col("decision").str.to_lowercase(),
         other=pl.col("decision").str.extract(_OTHER).str.strip_chars(),
     )
     twice = given.filter(pl.col("number").is_duplicated())["number"].unique(maintain_order=True)
     if len(twice):
-        refuse("one decision on each row is required", f"several on the rows {first_cases(twice)}")
-    known_word = pl.col("word").is_in(("accept", "reject", "remove"))
-    unknown = given.filter(~known_word & pl.col("other").is_null())["decision"]
+        found = f"several on the rows {first_cases(twice)}"
+        raise _refused(path, "one decision on each row is required", found)
+    known = pl.col("word").is_in(("accept", "reject", "remove"))
+    unknown = given.filter(~known & pl.col("other").is_null())["decision"]
     if len(unknown):
         required = "accept, reject, remove or `other: LABEL` is required as a decision"
-        refuse(required, first_cases(unknown.unique(maintain_order=True)))
-    changes = []
-    rows = proposals.table.join(given, on="number", maintain_order="left")
-    for row in rows.filter(pl.col("word") != "reject").iter_rows(named=True):
-        kind, label, number = row["change"], row["other"], f"row {row['number']}"
-        if label is not None:
-            placed = hierarchy.place(label, row["table"])
-            if placed.node is None or placed.parent is not None:
-                refuse("a label that the hierarchy has is required", f"{label!r} in {number}")
-            kind = "add" if row["label"] is None else "replace"
-        elif row["word"] == "remove":
-            if row["label"] is None:
-                refuse("a label to remove is required", f"{number}, which adds one")
-            kind = "remove"
-        else:
-            only = row["candidates"] if kind == "add" and len(row["candidates"] or ()) == 1 else ()
-            label = row["proposed"] or next(iter(only or ()), None)
-            if kind == "review" or (kind != "remove" and not label):
-                refuse(
-                    "a proposed label is required where a row is accepted",
-                    f"{number}, which asks somebody to look",
-                    "write `other: LABEL`, `remove` or reject",
-                )
-        changes.append(_change(row, kind, label, by))
-    return changes
+        raise _refused(path, required, first_cases(unknown.unique(maintain_order=True)))
+    return given
+
+
+def _decided(row: Mapping[str, Any], path: Path, hierarchy: Hierarchy, by: str) -> Change:
+    """The change that a row with its decision makes."""
+    kind, label, number = row["change"], row["other"], f"row {row['number']}"
+    if label is not None:
+        placed = hierarchy.place(label, row["table"])
+        if placed.node is None or placed.parent is not None:
+            required = "a label that the hierarchy has is required"
+            raise _refused(path, required, f"{label!r} in {number}")
+        return _change(row, "add" if row["label"] is None else "replace", label, by)
+    if row["word"] == "remove":
+        if row["label"] is None:
+            raise _refused(path, "a label to remove is required", f"{number}, which adds one")
+        return _change(row, "remove", "", by)
+    only = [*(row["candidates"] or ())] if kind == "add" else []
+    label = row["proposed"] or (only[0] if len(only) == 1 else "")
+    if kind == "review" or (kind != "remove" and not label):
+        raise _refused(
+            path,
+            "a proposed label is required where a row is accepted",
+            f"{number}, which asks somebody to look",
+            "write `other: LABEL`, `remove` or reject",
+        )
+    return _change(row, kind, label, by)

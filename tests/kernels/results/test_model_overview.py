@@ -83,3 +83,11 @@ def test_without_predictions_every_list_is_empty(toy_hierarchy: Hierarchy) -> No
     shown = overview(run_audit(labelled(toy_hierarchy, {"a": ["dog"]})), [])
 
     assert not any(shown[name] for name in (*MODEL, "data_beside_model"))
+
+
+def test_a_label_and_one_above_it_are_no_pair_that_is_confused(toy_hierarchy: Hierarchy) -> None:
+    dataset = labelled(toy_hierarchy, {"a": ["dog"], "b": ["mammal"], "c": ["tool"]})
+    model = predicted(dataset, {name: {"dog": 0.75, "tool": 0.25} for name in "abc"})
+    rows = beside(run_audit(dataset, Policy(), predictions=model))
+
+    assert {(row["a"], row["b"]) for row in rows} == {("dog", "tool"), ("mammal", "tool")}

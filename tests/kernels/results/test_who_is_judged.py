@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from audit import Policy, run_audit
-from audit.analyses.concepts import measure as of_concepts
+from audit.analyses.concepts import node_probes as of_concepts
 from audit.analyses.explanations import by_node as of_explanations
 from audit.checks.rules import nodes
 from audit.engine.pairs import redundancy

@@ -14,6 +14,7 @@ import pytest
 
 from audit.base.errors import PolicyError
 from audit.explorer.application import PAGES
+from audit.explorer.opened import open_run
 from audit.policy.reading import load_policy
 from audit.results.findings import CheckResult, Finding
 from audit.runs.audit import run_audit
@@ -129,6 +130,14 @@ def test_a_place_beyond_the_end_of_a_table_leads_back_to_its_last_page(visitor: 
     assert back
     children = "Children, the most frequent first"
     assert len(rows_of(visitor.get(unescape(back[1])).text, children)) == 25
+
+
+@pytest.mark.parametrize(("start", "before"), [("50", "?start=25"), ("25", ""), ("10", "")])
+def test_the_page_before_begins_25_rows_earlier(visitor: Visitor, start: str, before: str) -> None:
+    back = re.search(r'rel="prev" href="([^"]+)"', visitor.get("/table/nodes", start=start).text)
+
+    assert back
+    assert back[1] == f"/table/nodes{before}"
 
 
 def test_a_record_with_a_hostile_id_is_reached_and_shown(visitor: Visitor) -> None:
@@ -247,6 +256,26 @@ def test_a_finding_of_ones_own_without_columns_counts_or_nodes_is_shown_everywhe
     with entered(tmp_path / "run") as visitor:
         for path in ("/", "/table/findings", "/table/findings?check=own", "/finding?id=own"):
             assert "Something is odd." in visitor.get(path).text
+
+
+def test_all_records_are_walked_through_in_their_order(visitor: Visitor) -> None:
+    text = visitor.get("/record", id="all").text
+    ways = {way: unescape(to) for way, to in re.findall(r'rel="(\w+)" href="([^"]+)"', text)}
+
+    assert ways["next"] == "/record?id=two"
+    assert "script" in ways["prev"]
+    assert 'rel="next"' not in visitor.get("/record", id="two").text
+
+
+def test_the_findings_on_nodes_are_those_that_name_all_of_them(folder: Path) -> None:
+    run = open_run(folder, "run")
+    named = {"both": ["a1", "b1"], "one": ["a1"], "none": []}
+    run.__dict__["findings"] = {
+        id: {"id": id, "nodes": [{"id": node} for node in nodes]} for id, nodes in named.items()
+    }
+
+    assert [one["id"] for one in run.findings_on("a1")] == ["both", "one"]
+    assert [one["id"] for one in run.findings_on("b1", "a1")] == ["both"]
 
 
 def test_two_subgraphs_are_compared_and_each_count_leads_to_its_records(visitor: Visitor) -> None:

@@ -140,8 +140,14 @@ def test_records_stand_on_each_side_of_two_subgraphs(
     assert sum(counts) == len(records.ids)
 
 
-def test_the_right_branch_and_the_wrong_node(records: Records) -> None:
-    assert ids(records, outcome="right_branch") == ["c", "g"]
+@pytest.mark.parametrize(
+    ("outcome", "wanted"),
+    [("right", "a"), ("missed", "bcdfg"), ("false", "bcg"), ("right_branch", "cg")],
+)
+def test_outcomes_are_those_of_labels_and_answers(
+    records: Records, outcome: str, wanted: str
+) -> None:
+    assert ids(records, outcome=outcome) == [*wanted]
 
 
 def test_a_finding_and_a_behaviour_lead_to_their_records(run: OpenedRun, records: Records) -> None:

@@ -75,6 +75,10 @@ def test_what_was_planted_is_found_and_nothing_else(old: AuditResult, new: Audit
     assert ("attack", "rash") in standing_pairs(comparison)
     assert all({a, b} & {"attack", "heart", "rash", "skin"} for a, b in standing_pairs(comparison))
     row = comparison.nodes.row(by_predicate=pl.col("node") == "cough", named=True)
+    sizes = {"old": 3000, "new": 3500}
+    assert {row[f"rate_{side}"] for side in sizes} == {
+        row[f"support_{side}"] / n for side, n in sizes.items()
+    }
     assert row["low"] < 0.15 < row["high"]
     assert row["q_value"] < 1e-6
 

@@ -81,6 +81,12 @@ def test_a_node_of_few_has_no_share_and_stands_last() -> None:
     assert last["rate_old"] is last["difference"] is None
 
 
+def test_counts_without_a_share_differ_from_two_bins_on() -> None:
+    for more, listed in ((14, False), (25, True)):
+        rows = shared([600, 300, 300, 0, 0, 0], [600, 300, 300 - more, 0, more, 0])["nodes"]["rows"]
+        assert ("angina" in {row["node"] for row in rows}) == listed
+
+
 def test_counts_of_nearly_all_compare_as_equal() -> None:
     old, new = [1185, 0, 15, 0, 0, 0], [1100, 0, 100, 0, 0, 0]
     exact = {row["node"] for row in shared(old, new, persons=False)["nodes"]["rows"]}

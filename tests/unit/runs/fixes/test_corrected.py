@@ -53,6 +53,11 @@ TEXTS = {
         [("1", "remove", "a1"), ("1", "add", "", "c1"), ("2", "replace", "a1", "b2"),
          ("3", "remove", "c1")],
     ),
+    "emptied": (
+        b"n,id,label\n1,1,a1\n2,1,b1\n3,2,a2\n",
+        b"n,id,label\n2,1,\n3,2,a2\n",
+        [("1", "remove", "a1"), ("1", "remove", "b1")],
+    ),
     "columns": (
         b"id,DX1,DX2,DX3\n1,a1,,\n2,b1,b2,c1\n3,a1,a2,\n",
         b"id,DX1,DX2,DX3\n1,a1,d1,\n2,b1,,c1\n3,a1,a2,\n",

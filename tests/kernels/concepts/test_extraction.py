@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from audit.analyses.concepts.extraction import Pooling, extract_representations
-from audit.analyses.concepts.representations import Representations
+from audit.analyses.concepts.reading import Representations
 from audit.base.errors import InputError, SchemaError
 
 torch = pytest.importorskip("torch")
@@ -130,14 +130,6 @@ def test_ids_pairs_and_progress(model: Any) -> None:
     assert steps == [("encoding", 0, 2), ("encoding", 1, 2)]
 
 
-def test_inputs_may_be_named_and_outputs_taken_from_what_holds_them(model: Any) -> None:
-    named = [({"pixels": [IMAGES]}, NUMBERS)]
-    read = extract_representations(
-        model, named, ["1"], classes=CLASSES, forward=lambda one, b: one(b["pixels"][0])
-    )
-    assert read.instances.equals(extracted(model, ["1"]).instances)
-
-
 def test_a_layer_that_gives_several_tensors_gives_its_first() -> None:
     recurrent = torch.nn.Sequential(torch.nn.LSTM(5, 2, batch_first=True))
     read = extract_representations(
@@ -158,13 +150,13 @@ class TestBadInput:
     def test_a_layer_that_is_called_twice_or_never(self, model: Any) -> None:
         twice = torch.nn.Sequential(model[0], torch.nn.Identity(), torch.nn.Identity())
         twice[2] = twice[1]
-        with pytest.raises(InputError, match="'1' must be called once in a pass\nFound: 2 calls"):
+        with pytest.raises(InputError, match="Found: 2 calls"):
             extract_representations(twice, [(IMAGES, [*"abcd"])], ["1"])
         with pytest.raises(InputError, match="Found: 0 calls"):
             extracted(model, ["4"], forward=lambda one, images: one[:4](images))
 
     def test_a_head_that_reads_another_layer(self, model: Any) -> None:
-        with pytest.raises(InputError, match=r"must read the vectors of the last layer '1'"):
+        with pytest.raises(InputError, match=r"must read the vectors of the last layer"):
             extracted(model, ["1"], head="4")
         with pytest.raises(InputError, match="an output per class"):
             extracted(model, ["3"], head="0")
@@ -176,7 +168,9 @@ class TestBadInput:
             extract_representations(model, [(IMAGES, NUMBERS.float())], ["1"], classes=CLASSES)
 
     def test_outputs_that_are_no_scores_of_classes(self, model: Any) -> None:
-        with pytest.raises(SchemaError, match=r"4 instances x 3 classes\nFound: \(4, 27\)"):
+        with pytest.raises(
+            SchemaError, match=r"4 instances x 3 classes\nFound: Tensor of shape \(4, 27\)"
+        ):
             extracted(model, ["1"], forward=lambda one, images: one[:4](images))
 
     def test_batches_of_another_form(self, model: Any) -> None:
@@ -187,17 +181,20 @@ class TestBadInput:
 
     def test_vectors_of_another_length_in_a_later_batch(self, model: Any) -> None:
         sizes = [(IMAGES, [*"abcd"]), (IMAGES[..., :4], [*"abcd"])]
-        with pytest.raises(InputError, match="as many features for each instance\nFound: 9 and 6"):
+        with pytest.raises(
+            InputError,
+            match="Found: 1 calls, and 6, 9 features",
+        ):
             extract_representations(model[:2], sizes, ["1"])
 
     def test_numbers_that_are_not_finite(self, model: Any) -> None:
-        with pytest.raises(SchemaError, match="must be finite"):
+        with pytest.raises(SchemaError, match="finite numbers"):
             extract_representations(model, [(IMAGES * np.nan, NUMBERS)], ["1"], classes=CLASSES)
 
     def test_names_of_options(self, model: Any) -> None:
         with pytest.raises(InputError, match="channels, positions, none"):
             extracted(model, ["1"], pooling="max")
-        with pytest.raises(InputError, match="a label of its own"):
+        with pytest.raises(InputError, match="each output may occur once"):
             extract_representations(model, batches(), ["1"], classes=("a", "a", "b"))
         with pytest.raises(InputError, match="a device that torch can use"):
             extracted(model, ["1"], device="no_such_device")

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from audit.analyses.preference import PreferenceResult, run_preference
+from audit.analyses.preference.analysis import measure_preference
+from audit.analyses.preference.settings import Preferring
 from audit.base.errors import AuditError
-from audit.cli.app import app
+from audit.measure.measure import Found
 from fixtures.wordnet_files import Synset, write_wordnet
 
 WORDS = ("person", "artist", "painter", "muralist", "sculptor", "worker", "chief_cook", "Dali")
@@ -88,10 +88,15 @@ class World:
     def lines(self, name: str, records: Sequence[object]) -> None:
         (self.folder / name).write_text("".join(json.dumps(record) + "\n" for record in records))
 
-    def run(self, **options: Any) -> PreferenceResult:
+    def run(self, **options: Any) -> Found:
         given = {"senses": self.folder / "senses.json", "released": True} | options
-        names = (self.folder / name for name in ("scores.jsonl", "questions.jsonl", "dict"))
-        return run_preference(*names, **given)
+        files = {"scores": "scores.jsonl", "questions": "questions.jsonl", "words": "dict"}
+        paths = {name: self.folder / file for name, file in files.items()}
+        return measure_preference(Preferring(**paths, **given))
+
+
+def rows(found: Found) -> dict[str, dict[str, Any]]:
+    return {row["metric"]: row for row in found.frames["measured"].iter_rows(named=True)}
 
 
 def as_released(world: World, k: int) -> dict[str, tuple[int, int]]:
@@ -144,33 +149,20 @@ def test_the_four_metrics_are_those_of_the_released_loops(tmp_path: Path, seed: 
     world = World(tmp_path, asked, scored)
 
     result, k = world.run(k=3), 3
-    rows = zip(as_released(world, k).values(), result.rows, strict=True)
-    for (wins, n), row in rows:
-        assert (row.n, row.n + row.left_out) == (n, 8)
-        assert row.value == (pytest.approx(wins / n) if n else None)
-    assert (result.released, result.unscored) == (True, 2)
-
-
-def test_the_released_code_differs_where_it_is_said_to(tmp_path: Path) -> None:
-    ranked = [("artist", 0.5), ("painter", 0.5), ("Dali", 0.9), ("chef", 0.4)]
-    world = World(tmp_path, [("a", "painter", "artist")], {0: ranked})
-
-    released = {row.metric: row for row in world.run().rows}
-    text = {row.metric: row for row in world.run(released=False).rows}
-    assert (released["P(s-down, s-up)"].value, released["P(s-down, s-up)"].ties) == (1, 1)
-    assert text["P(s-down, s-up)"].value == 1  # Dali is a painter
-    assert released["P(s-updown, t)"].value == 1
-    assert released["P(s, g)"].value == 0  # equal, and artist is listed first
-    assert text["P(s, g)"].ties == 1
+    for (wins, n), row in zip(as_released(world, k).values(), rows(result).values(), strict=True):
+        assert (row["n"], row["n"] + row["left_out"]) == (n, 8)
+        assert row["value"] == (pytest.approx(wins / n) if n else None)
+    assert (result.facts["released"], result.facts["unscored"]) == (True, 2)
 
 
 def test_a_chosen_sense_stands_above_the_rule_that_chooses(tmp_path: Path) -> None:
     world = World(tmp_path, [("a", "cook", "worker")], {0: [("worker", 0.1), ("chef", 0.2)]})
 
     ruled, chosen = world.run(released=False, senses=None), world.run(released=False)
-    assert (ruled.unmapped, ruled.chosen) == ({"cook": 1}, 0)
-    assert (chosen.unmapped, chosen.chosen) == ({}, 1)
-    assert [row.n for row in chosen.rows] == [1, 0, 1, 0]
+    nodes = [found.frames["questions"]["node"].item() for found in (ruled, chosen)]
+    assert nodes == [None, "chief_cook.n.01"]
+    assert (ruled.facts["chosen"], chosen.facts["chosen"]) == (0, 1)
+    assert chosen.frames["measured"]["n"].to_list() == [1, 0, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -195,15 +187,7 @@ def test_senses_that_cannot_be_used_are_refused(
     assert caught.value.exit_status == 2
 
 
-def test_the_command_takes_senses_and_the_released_rules(tmp_path: Path) -> None:
-    World(tmp_path, [("a", "painter", "artist")], {0: [("painter", 0.5), ("artist", 0.5)]})
-    names = [tmp_path / "scores.jsonl", "--hierarchy", tmp_path / "dict", "--questions",
-             tmp_path / "questions.jsonl"]  # fmt: skip
-    senses = ("--senses", tmp_path / "senses.json")
-
-    told = CliRunner().invoke(app, list(map(str, ["preference", *names, *senses, "--released"])))
-    assert told.exit_code == 0, told.output
-    assert "by the rules of the released code, where ties win" in " ".join(told.output.split())
-    bare = CliRunner().invoke(app, list(map(str, ["preference", *names, "--released"])))
-    assert bare.exit_code == 2
-    assert "--senses names a file" in " ".join(bare.output.split())
+def test_the_released_code_needs_senses(tmp_path: Path) -> None:
+    world = World(tmp_path, [("a", "painter", "artist")], {0: [("painter", 1.0)]})
+    with pytest.raises(AuditError, match="--senses names a file"):
+        world.run(senses=None)
