@@ -133,3 +133,20 @@ def test_meetings_equal_plain_python_by_instances_and_by_counts(
 
     assert meetings(checked(hierarchy, written, ANY)) == expected
     assert meetings(counted(hierarchy, written, ANY)) == expected
+
+
+def test_watched_branches_are_told_once_with_their_label_pairs(toy_hierarchy: Hierarchy) -> None:
+    found = checked(toy_hierarchy, LABELS, ANY)
+    (finding,) = found.findings
+
+    assert found.status == "note"
+    assert found.denominator == 3
+    assert found.denominator_unit == "pairs of branches in use that a rule of the policy covers"
+    assert finding.nodes == ("animal", "tool")
+    values = dict(finding.evidence)
+    assert (values.pop("label"), values.pop("beside")) == ("animal", "tool")
+    assert values == {"instances": 2, "of": 5, "share": 2 / 5, "support_a": 3, "support_b": 3}
+    assert [(part.nodes, part.evidence["instances"]) for part in finding.parts] == [
+        (("cow", "tool"), 2),
+        (("bird", "tool"), 1),
+    ]
