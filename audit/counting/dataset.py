@@ -149,11 +149,8 @@ class Instances(Counts):
         the dataset has."""
         return self.parted_by(self.policy.strata)
 
-    def parted_by(self, columns: tuple[str, ...], groups: IntArray | None = None) -> PairRecords:
-        """The counts of records from which pairs are judged, with given columns as strata.
-
-        With ``groups`` the records are in these, and each weighs one.
-        """
+    def parted_by(self, columns: tuple[str, ...]) -> PairRecords:
+        """The counts of records from which pairs are judged, with given columns as strata."""
         dataset, lengths = self.dataset, np.diff(self.specific.indptr).astype(np.int64)
         categories = [
             found[name].cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int64)
@@ -163,9 +160,6 @@ class Instances(Counts):
         ]
         cuts = length_cuts(np.bincount(lengths))
         stratum, alike = strata_of(lengths, cuts, categories), self.alike
-        if groups is not None:
-            size = np.bincount(groups, lengths > 0).astype(np.int64)
-            alike = Alike(groups, size, lengths > 0, 0.0)
         return PairRecords(
             strata=self._margins(cuts, stratum),
             entailed=self.records.of("entailed"),

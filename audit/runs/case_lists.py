@@ -70,7 +70,7 @@ def proposal_table(
 
 
 def _surest(table: pl.DataFrame) -> pl.DataFrame:
-    sure = pl.col("certainty").replace_strict({"certain": 0, "likely": 1, "review": 2})
+    sure = pl.col("certainty").replace_strict({"certain": 0, "review": 1})
     lines = table.select("instance", "label", sure, line=pl.int_range(pl.len()))
     firsts = lines.sort("certainty", maintain_order=True).unique(
         ["instance", "label"], keep="first"

@@ -15,7 +15,7 @@ from fixtures.small_release import TITLES, labels_of, rows
 
 COLUMNS = [
     *("number", "instance", "label", "title", "change", "proposed", "proposed_title"),
-    *("candidates", "certainty", "probability", "reason", "others", "decision", "note"),
+    *("candidates", "certainty", "reason", "others", "decision", "note"),
     *("finding", "table", "run"),
 ]
 ODD = {"i007": "unicorn", "i019": "unicorn", "i020": "dgo", "i021": "tre"}
@@ -62,7 +62,6 @@ def test_the_rows_of_a_sheet(small: Path, tmp_path: Path) -> None:
         assert (row["decision"], row["note"], row["table"], row["run"]) == ("", "", "", digest)
         certain = row["finding"] == "duplicates:labels"
         assert row["certainty"] == ("certain" if certain else "review")
-        assert row["probability"] == ""
     findings = [f.id for c in audit.read_run(small / "first").checks for f in c.findings]
     assert [*dict.fromkeys(row["finding"] for row in told)] == [
         one for one in findings if one in expected.values()

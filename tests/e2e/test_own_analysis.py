@@ -19,7 +19,7 @@ from audit.base.declared import Columns, Table, count, estimate, exact, share, t
 from audit.base.errors import InputError, PolicyError
 from audit.base.progress import Progress
 from audit.checks.analysis import Analysis
-from audit.checks.check import Check, Limit, Outcome
+from audit.checks.check import Check, Outcome
 from audit.checks.judging import rejudged
 from audit.cli.app import app
 from audit.measure.measure import Found, Measurements
@@ -76,7 +76,6 @@ CHECK = Check(
     "long_text",
     "Is any text long?",
     find,
-    limits=(Limit("share", ">", "residual_share"),),
     reads="lengths",
     cases=cases,
     evidence=Columns(

@@ -20,7 +20,6 @@ PROPOSED = schema(
     ("instance", pl.UInt32),
     ("label table change proposed", pl.String),
     ("candidates", pl.List(pl.String)),
-    ("probability", pl.Float64),
     ("certainty reason", pl.String),
     ("keep", pl.UInt32),
 )
@@ -28,7 +27,7 @@ PROPOSED = schema(
 
 ``instance`` (index), ``label`` as written (null: one to add), ``table`` (its code set, null if
 none is known), ``change``, ``proposed`` (the label to write, null where there is none or several
-``candidates``), ``probability`` (null), ``certainty`` (``certain``: it follows from the file or the
+``candidates``), ``certainty`` (``certain``: it follows from the file or the
 classification; ``review``: a person must look), ``reason``, and ``keep``: how many of equal labels
 of the instance stay, where one is removed.
 """

@@ -137,7 +137,7 @@ def confirmed_lines(found: Sequence[Confirmed]) -> Group:
     return Group(*lines)
 
 
-_SURE = {"certain": "bold green", "likely": "yellow", "review": "dim"}
+_SURE = {"certain": "bold green", "review": "dim"}
 
 
 def record_lines(records: pl.DataFrame) -> Group:

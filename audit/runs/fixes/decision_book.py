@@ -14,7 +14,7 @@ from audit.runs.fixes.judgements import VERDICTS
 
 _WIDTHS = {
     "instance": 14, "label": 10, "title": 34, "change": 9, "proposed": 10, "proposed_title": 34,
-    "candidates": 50, "certainty": 9, "probability": 10, "reason": 50, "others": 60,
+    "candidates": 50, "certainty": 9, "reason": 50, "others": 60,
     "decision": 16, "note": 30, "labels": 50, "verdict": 10,
 }  # fmt: skip
 _HIDDEN = ("finding", "table", "run", "row", "drawn")

@@ -20,7 +20,7 @@ from audit.runs.instances import kept_labels
 
 COLUMNS = (
     *("number", "instance", "label", "title", "change", "proposed", "proposed_title"),
-    *("candidates", "certainty", "probability", "reason", "others", "decision", "note"),
+    *("candidates", "certainty", "reason", "others", "decision", "note"),
     *("finding", "table", "run"),
 )
 """Columns of a sheet, in order; ``decision`` and ``note`` are to be filled in."""
@@ -93,7 +93,6 @@ class Proposals:
             title=texts([*map(title, labels, tables)]),
             proposed_title=texts([*map(title, table["proposed"], tables)]),
             candidates=texts(candidates),
-            probability=pl.col("probability").round(3),
             others=self._others(table, texts([*map(node_of, labels, tables)])),
             decision=pl.lit(""),
             note=pl.lit(""),
