@@ -274,7 +274,7 @@ def _write_pairs(pairs: pl.LazyFrame, path: Path) -> None:
 
     kinds = pairs.collect_schema()
     whole = {name: "BYTE_STREAM_SPLIT" for name, kind in kinds.items() if kind.is_integer()}
-    whole |= dict.fromkeys(kinds.keys() & {"a", "b"}, "DELTA_BINARY_PACKED")
+    whole |= dict.fromkeys(whole.keys() & {"a", "b"}, "DELTA_BINARY_PACKED")
     how = {"compression": "zstd", "compression_level": 4, "column_encoding": whole}
     repeated, schema = [*(kinds.keys() - whole.keys() - {"p_value"})], kinds.to_arrow()
     with pq.ParquetWriter(path, schema, use_dictionary=repeated, **how) as writer:

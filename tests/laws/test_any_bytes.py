@@ -181,7 +181,7 @@ KINDS = (
         "questions",
         texts(questions__jsonl=ASKED, scores__jsonl=ANSWERED, words__csv=WORDS),
         by_command(*("preference", "FILE/scores.jsonl", "--questions", "FILE/questions.jsonl"),
-                   *("--hierarchy", "FILE/words.csv")),
+                   *("--hierarchy", "FILE/words.csv", *MADE)),
     ),
     Kind(
         "settings",

@@ -128,7 +128,7 @@ def without_nltk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("without_nltk")
 def test_without_nltk_the_install_line_is_told(folder: Path) -> None:
-    with pytest.raises(InputError, match=r"pip install 'hierarchy-audit\[wordnet\]'"):
+    with pytest.raises(InputError, match=r"pip install 'hierarchy-audit\[formats\]'"):
         load_hierarchy(folder)
 
 
