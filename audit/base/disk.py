@@ -1,10 +1,12 @@
-"""Files and folders that are written whole, and locks so that no two commands write at once."""
+"""Atomic writing of files and folders, and locks so that no two commands write at once."""
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -126,11 +128,16 @@ def _clear(beside: Path, out: Path) -> None:
 
 
 def exchange(folder: Path, out: Path) -> None:
-    """Swap two folders; `working_beside` restores ``out`` where the process was killed meanwhile.
+    """Swap two folders: atomically where the system can, so that both exist at all times.
+
+    Elsewhere ``out`` is renamed twice, and `working_beside` restores it if the process was killed
+    between the two.
 
     Raises:
         OSError: If they cannot be swapped; both are where they were.
     """
+    if _exchanged_at_once(folder, out):
+        return
     earlier = folder.with_name(_EARLIER)
     out.rename(earlier)
     try:
@@ -139,6 +146,27 @@ def exchange(folder: Path, out: Path) -> None:
         earlier.rename(out)
         raise
     earlier.rename(folder)
+
+
+def _exchanged_at_once(folder: Path, out: Path) -> bool:
+    """Whether both have changed places by one call of the system; False where it has none."""
+    if os.name == "nt":
+        return False
+    here, there = os.fsencode(folder), os.fsencode(out)
+    library = ctypes.CDLL(None, use_errno=True)
+    if sys.platform == "linux" and hasattr(library, "renameat2"):
+        at = -100  # AT_FDCWD
+        status = library.renameat2(at, here, at, there, ctypes.c_uint(2))  # RENAME_EXCHANGE
+    elif sys.platform == "darwin" and hasattr(library, "renamex_np"):
+        status = library.renamex_np(here, there, ctypes.c_uint(2))  # RENAME_SWAP
+    else:
+        return False
+    if status == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+        return False
+    raise OSError(code, os.strerror(code), str(out))
 
 
 @contextmanager

@@ -29,6 +29,7 @@ import os, signal, sys
 from pathlib import Path
 from audit.base import disk
 
+disk._exchanged_at_once = lambda *_: False
 out, when = Path(sys.argv[1]), int(sys.argv[2])
 rename = Path.rename
 
@@ -92,9 +93,16 @@ def test_a_folder_that_was_being_replaced_is_there_again(tmp_path: Path, when: i
     assert left_in(tmp_path) == {"run"}
 
 
-def test_two_folders_change_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("at_once", [True, False])
+def test_two_folders_change_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: bool
+) -> None:
     for name in ("a", "b"):
         (tmp_path / name / name).mkdir(parents=True)
+    if not at_once:
+        monkeypatch.setattr(disk, "_exchanged_at_once", lambda *_: False)
+    elif sys.platform == "linux":
+        monkeypatch.delattr(Path, "rename")
     monkeypatch.chdir(tmp_path)
     exchange(Path("a"), Path("b"))
 
