@@ -108,7 +108,7 @@ def test_verify_report_and_judge_work_on_the_run(files: Files, alone: Any) -> No
     assert audit("verify", folder, "--recompute").exit_code == 0
     assert audit("report", folder, "--no-pdf").exit_code == 0
     policy = files.folder / "strict.toml"
-    policy.write_text('[false_discovery_rate]\nvalue = 0.0\nreason = "None."\n')
+    policy.write_text('title = "Ours"\n')
     assert audit("report", folder, "--overwrite", "--policy", policy, "--no-pdf").exit_code == 0
     judged = json.loads((folder / "result.json").read_bytes())
     assert judged["concepts"] == alone["concepts"]

@@ -58,7 +58,7 @@ def _counted(measured: Measurements) -> tuple[int, IntArray, list[IntArray]]:
 def _beside(measured: Measurements, *, allowed: bool) -> Iterator[Row]:
     """One row on all labels beside an ancestor."""
     touched, joint, ends = _counted(measured)
-    if not touched:
+    if touched <= (measured.rounding.bins("instances").width if allowed else 0):
         return
     parts = most_frequent(measured.hierarchy, joint, *ends)
     yield Row(
