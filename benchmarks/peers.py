@@ -17,22 +17,19 @@ from scipy.sparse import csr_array
 from audit.engine.pairs.pair_counts import count_pairs
 from audit.hierarchies.reading import load_hierarchy
 
-HIERARCHY = load_hierarchy("icd9cm")
-
-
-def _labels(path: Path) -> pl.DataFrame:
-    read = pl.read_csv(path, infer_schema=False).drop_nulls("label")
-    return read.filter(pl.col("label").is_in(HIERARCHY.nodes))
-
 
 def _carried(path: Path) -> csr_array:
     """Instances by nodes, 1 where an instance has a label at or below the node."""
-    labels = _labels(path).select("instance", "label").unique()
+    hierarchy = load_hierarchy("icd9cm")
+    read = pl.read_csv(path, infer_schema=False).drop_nulls("label")
+    labels = (
+        read.filter(pl.col("label").is_in(hierarchy.nodes)).select("instance", "label").unique()
+    )
     rows = labels["instance"].rank("dense").to_numpy() - 1
-    columns = [HIERARCHY.index(label) for label in labels["label"]]
-    shape = int(rows.max()) + 1, len(HIERARCHY.nodes)
+    columns = [hierarchy.index(label) for label in labels["label"]]
+    shape = int(rows.max()) + 1, len(hierarchy.nodes)
     own = csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
-    carried = own @ HIERARCHY.closure.astype(np.float32)
+    carried = own @ hierarchy.closure.astype(np.float32)
     carried.data[:] = 1
     return csr_array(carried)
 
@@ -62,7 +59,9 @@ def _pointblank(path: Path) -> object:
     import pointblank
 
     read = pl.read_csv(path, infer_schema=False)
-    held = pointblank.Validate(read).col_vals_in_set("label", set=list(HIERARCHY.nodes))
+    held = pointblank.Validate(read).col_vals_in_set(
+        "label", set=list(load_hierarchy("icd9cm").nodes)
+    )
     return held.interrogate()
 
 
