@@ -1,4 +1,4 @@
-"""What stands beside tuples: every row of a file is used or counted, and named by its tuple."""
+"""Tuples and what stands beside them: every row of a file is used or counted."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from audit.analyses.entailment.analysis import Entailment
 from audit.analyses.entailment.answers import (
@@ -23,6 +25,7 @@ from audit.analyses.entailment.settings import Entailing
 from audit.base.errors import InputError, SchemaError
 from audit.base.progress import silent
 from audit.data.records import Records
+from fixtures.doors import read_entailment
 from fixtures.entailed_release import stated
 
 PREDICTED, ANSWERED = read_validity_predictions, read_answers
@@ -185,3 +188,28 @@ def test_ratings_by_level_and_how_far_raters_agree(tmp_path: Path) -> None:
     by_chance = (5 * 4 + 3 * 2) / (8 * 7)
     assert found["alpha"]["value"] == pytest.approx(((1 + 3 + 2) / 8 - by_chance) / (1 - by_chance))
     assert (found["alpha"]["items"], found["alpha"]["raters"]) == (3, 3)
+
+
+SOUND = {
+    "head": "a cat sleeps",
+    "relation": "Noun-Entail",
+    "tail": "a pet sleeps",
+    "instance": "cat",
+    "concept": "pet",
+    "label": "1",
+}
+ANY = st.sampled_from(["", "1", "0", "valid", "maybe", "Noun-Entail", "x", "y z"])
+
+
+@given(rows=st.lists(st.fixed_dictionaries(dict.fromkeys((*SOUND, "id"), ANY)), min_size=1))
+def test_every_record_of_a_dataset_is_kept_or_counted(
+    rows: list[dict[str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("any") / "tuples.csv"
+    pl.DataFrame([{**SOUND, "id": "sound"}, *rows]).write_csv(path)
+    found = read_entailment(path)
+
+    assert found.rows_read == len(rows) + 1
+    assert found.tuples.height + sum(found.refused.values()) == found.rows_read
+    assert found.tuples["id"].is_unique().all()
+    assert found.tuples.select("head", "tail", "valid").null_count().sum_horizontal().sum() == 0
