@@ -10,7 +10,8 @@ from polars.testing import assert_frame_equal
 
 from audit.counting.label_nodes import LABELS, LabelNodes, label_counts, label_nodes, summed_counts
 from audit.data.dataset import LabelDataset
-from audit.data.placing import REASONS, mapped
+from audit.data.mapping import REASONS, mapped
+from audit.data.numbered import NumberedRows
 from audit.data.rows import completed
 from audit.engine.pairs.record_counts import RecordCounts
 from audit.engine.pairs.sums import counts_by_place
@@ -48,7 +49,7 @@ def test_every_row_is_in_the_ledger_once_whole_and_in_batches(
     found: list[tuple[str | None, str | None, str | None, str | None, bool]], size: int
 ) -> None:
     rows = frame(found)
-    dataset = LabelDataset(**mapped(rows, icd9cm()))
+    dataset = LabelDataset(**mapped(NumberedRows.of(rows), icd9cm()))
     ledger = dataset.ledger
     assert ledger.rows_read == rows["counted"].sum()
     assert ledger.rows_read == ledger.rows_mapped + sum(ledger.refused.values())

@@ -10,7 +10,7 @@ import pytest
 
 from audit.base.errors import InputError, SchemaError
 from audit.data.dataset import LabelDataset, load_labels
-from audit.data.placing import REASONS
+from audit.data.mapping import REASONS
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.coded import icd9cm
 from fixtures.labelled import labelled

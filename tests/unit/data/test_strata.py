@@ -11,7 +11,7 @@ import pytest
 
 from audit.base.errors import SchemaError
 from audit.data.dataset import LabelDataset, load_labels
-from audit.data.placing import INSTANCES
+from audit.data.mapping import INSTANCES
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.written import written
 

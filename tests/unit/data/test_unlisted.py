@@ -14,8 +14,6 @@ import audit
 from audit.base.errors import InputError, PolicyError
 from audit.base.settings import Unlisted
 from audit.checks.shared.written_labels import written_labels
-from audit.counting.file import count_pairs
-from audit.data.columns import Columns
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions, map_predictions
 from audit.data.raw_predictions import RawPredictions, stored
@@ -122,16 +120,6 @@ def test_a_file_without_rules_for_digits_cannot_hang_labels(tmp_path: Path) -> N
 
     with pytest.raises(InputError, match="written alike"):
         audit.load_hierarchy(path, unlisted="hang")
-
-
-@pytest.mark.parametrize("unlisted", ["refuse", "hang"])
-def test_counts_place_labels_as_memory_does(file: Path, tmp_path: Path, unlisted: Unlisted) -> None:
-    rows = tmp_path / "rows.csv"
-    rows.write_text("instance,label\n" + "".join(f"{i},{label}\n" for i, label in ROWS))
-    hierarchy = audit.load_hierarchy(file, unlisted=unlisted)
-    count = count_pairs(rows, hierarchy, Columns(unlisted=unlisted), memory=10**9)
-
-    assert count.hierarchy.sha256 == dataset_of(file, unlisted).hierarchy.sha256
 
 
 def test_a_built_in_classification_refuses_when_asked() -> None:
