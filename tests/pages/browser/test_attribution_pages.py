@@ -10,7 +10,7 @@ import pytest
 
 from fixtures.explained_notes import HOSTILE, write_notes
 from fixtures.explored import Visitor, entered
-from tests.browser.looks import assert_accessible, assert_fits
+from tests.pages.browser.looks import assert_accessible, assert_fits
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page

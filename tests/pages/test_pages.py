@@ -27,7 +27,7 @@ from fixtures.predicted import predicted
 from fixtures.sealed_files import reseal
 from reports.page import html_text
 from reports.words import EXACT
-from tests.unit.explorer.conftest import HOSTILE, WIDE
+from tests.pages.conftest import HOSTILE, WIDE
 
 ASKED = (
     "/", "/tables", "/table/findings", "/table/findings?status=open", "/table/nodes?below=left",

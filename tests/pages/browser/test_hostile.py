@@ -13,7 +13,7 @@ from reports.words import printable
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-    from tests.browser.pages import Visit
+    from tests.pages.browser.pages import Visit
 
 pytestmark = pytest.mark.slow
 

@@ -17,7 +17,7 @@ import audit
 import reports
 from audit import metrics
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SHOWING = sorted(
     path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
     for path in (ROOT / "audit").rglob("*.py")

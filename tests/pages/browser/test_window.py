@@ -9,13 +9,13 @@ from urllib.parse import urljoin
 import pytest
 
 from fixtures.explored import Visitor, entered
-from tests.browser.explored_runs import explored
-from tests.browser.looks import MANNERS, assert_accessible, assert_fits, unfold
+from tests.pages.browser.explored_runs import explored
+from tests.pages.browser.looks import MANNERS, assert_accessible, assert_fits, unfold
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-    from tests.browser.pages import Opened
+    from tests.pages.browser.pages import Opened
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import networkx
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("base",),

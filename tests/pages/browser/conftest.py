@@ -17,7 +17,7 @@ import reports
 from fixtures import results
 from fixtures.explored import Visitor
 from fixtures.once import filled_once
-from tests.browser.pages import Opened, Runs, Visit
+from tests.pages.browser.pages import Opened, Runs, Visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route

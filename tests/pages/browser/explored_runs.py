@@ -10,7 +10,7 @@ import pytest
 from fixtures.once import filled_once
 from fixtures.sample_runs import run_command
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DATA = Path(os.environ.get("AUDIT_DATA", ROOT / "no-such-folder"))
 SAMPLE = ROOT / "sample_data"
 RUNS: dict[str, tuple[object, ...]] = {

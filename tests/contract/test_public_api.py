@@ -14,7 +14,7 @@ import pytest
 import audit
 import reports
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 HEAVY = ("polars", "numpy", "scipy", "networkx", "pyarrow", "weasyprint", "torch")
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.looks import MANNERS, NO_CONTRAST, assert_accessible, unfold
+from tests.pages.browser.looks import MANNERS, NO_CONTRAST, assert_accessible, unfold
 
 if TYPE_CHECKING:
-    from tests.browser.pages import Visit
+    from tests.pages.browser.pages import Visit
 
 pytestmark = pytest.mark.slow
 

@@ -25,7 +25,7 @@ from fixtures.explored import Visitor, entered
 from fixtures.once import filled_once
 from fixtures.part_runs import HOSTILE, PARTS, write_part_runs
 from reports.words import EXACT
-from tests.unit.explorer.test_links import follow_all
+from tests.pages.test_links import follow_all
 
 SCHEMA = {"node": pl.String, "kind": pl.String, "n": pl.Int64, "value": pl.Float64}
 ROW = st.tuples(
