@@ -23,7 +23,7 @@ from fixtures import (
 )
 from fixtures.damaged import damaged
 from fixtures.doors import command
-from fixtures.entailment_world import files as tuple_files
+from fixtures.entailed import write_seeds as tuple_seeds
 from fixtures.held import held
 from fixtures.label_files import Record
 from fixtures.prediction_files import Scored
@@ -190,7 +190,7 @@ KINDS = (
                    *("--hierarchy", "FILE/tree.csv", *MADE)),
         quick=0,
     ),
-    Kind("tuples", tuple_files.write_seeds, by_command("entailment", "FILE", *MADE), quick=0),
+    Kind("tuples", tuple_seeds, by_command("entailment", "FILE", *MADE), quick=0),
     Kind(
         "attributions",
         attribution_files.write_seeds,

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.entailment_world.faults import FAULTS
-from fixtures.entailment_world.files import wide, write_tuples
-from fixtures.entailment_world.world import clean_world
+from fixtures.entailed import SAMPLE, VOTES
 from fixtures.explored import Visitor, entered
 from fixtures.sample_runs import run_command
 
@@ -31,10 +29,8 @@ def test_every_link_of_a_run_that_was_only_counted_leads_to_a_page(
 
 @pytest.mark.slow
 def test_every_link_of_a_run_of_tuples_leads_to_a_page(tmp_path: Path) -> None:
-    tuples = tmp_path / "tuples.csv"
-    write_tuples(wide(FAULTS["cycle"](clean_world(11)).dataset), tuples)
-    made = ("--column", "votes=worker_*", "--no-pdf", "--out", tmp_path / "run")
-    run_command("entailment", tuples, *made)
+    made = (*VOTES, "--no-pdf", "--out", tmp_path / "run")
+    run_command("entailment", SAMPLE / "tuples.csv", *made)
     with entered(tmp_path / "run") as visitor:
         follow_all(visitor)
 
