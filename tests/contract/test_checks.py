@@ -40,11 +40,12 @@ from fixtures.coded import icd9cm
 from fixtures.coded import measured as damaged_in
 from fixtures.counted import counted_of, standing_alone
 from fixtures.doors import read_entailment
-from fixtures.entailed import SAMPLE, measured_tuples
+from fixtures.entailed import measured_tuples
 from fixtures.explained_releases import explained_release, measured_release, thirty_nodes
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
 from fixtures.strategies import hierarchies, trees
+from fixtures.tuple_files import SAMPLE
 
 ROOT = Path(__file__).parents[2]
 BUSY = tree(

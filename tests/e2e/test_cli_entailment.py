@@ -18,7 +18,7 @@ from audit.results.result import to_json_bytes
 from audit.runs.read import read_run
 from audit.runs.schema import result_schema
 from fixtures.commands import audit
-from fixtures.entailed import SAMPLE, VOTES
+from fixtures.tuple_files import SAMPLE, VOTES
 
 pytestmark = pytest.mark.slow
 

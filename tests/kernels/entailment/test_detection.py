@@ -14,7 +14,8 @@ from audit.analyses.entailment.dataset import NOUN, VERB, questions_of
 from audit.analyses.entailment.detection import measure_detection
 from audit.data.records import Records
 from fixtures.doors import read_entailment
-from fixtures.entailed import SAMPLE, stated
+from fixtures.entailed import stated
+from fixtures.tuple_files import SAMPLE
 
 
 @cache

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.entailed import SAMPLE, VOTES
 from fixtures.explored import Visitor, entered
 from fixtures.sample_runs import run_command
+from fixtures.tuple_files import SAMPLE, VOTES
 
 MOST = 120
 """Pages asked for at most."""
