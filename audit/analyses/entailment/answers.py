@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import polars as pl
 
-from audit.analyses.entailment.dataset import EntailmentDataset
+from audit.analyses.entailment.dataset import KEY, EntailmentDataset
 from audit.analyses.entailment.reading import relation, truth, with_class_names
 from audit.base.declared import schema
 from audit.base.errors import InputError, SchemaError, first_cases
@@ -29,58 +29,48 @@ instance of the tuple ``id``, or for that of ``head``, ``relation`` and ``instan
 null."""
 RATED = schema(("model id rater level", pl.String))
 """One row per model, text (named by the id of a tuple of its instance) and rater."""
-_Meaning: TypeAlias = Callable[[pl.DataFrame, list[str], Path], pl.DataFrame]
 _NO_ID = pl.when(pl.col("id").is_null()).then(pl.lit("missing_id"))
 
 
 def _read(
     dataset: EntailmentDataset,
     paths: Sequence[Path],
-    roles: str,
-    meaning: _Meaning,
+    roles: Mapping[str, Sequence[str]],
+    meaning: Callable[[pl.DataFrame, Path], pl.DataFrame],
     columns: Mapping[str, Any],
-    keys: Sequence[str] = (),
+    keys: Sequence[str],
+    required: Sequence[str] = (),
 ) -> Records:
     """The rows of some files that can be used, and the number of others by reason.
 
     Args:
-        roles: Roles of columns, apart by blanks: ``role|other name``, with ``!`` if it is required.
-        meaning: Function of the rows of a file, with null for roles that it lacks, of the roles
-            that it has, and of its path, to rows with `columns` and ``refused``: why one cannot be
-            used. A model without a name is called as the file, up to the first dot.
+        roles: Names that the column of each role may have, beside ``id`` and ``model``.
+        meaning: Function of the rows of a file, with null for roles that it lacks, to rows with
+            `columns` and ``refused``: why one cannot be used. A model without a name is called as
+            the file, up to the first dot.
         keys: Columns that together name one answer, which may be given once.
     """
-    apart = {one.strip("!").split("|")[0]: one for one in f"id model {roles}".split()}
-    names = {name: one.strip("!").split("|") for name, one in apart.items()}
-    required = [name for name, one in apart.items() if one.endswith("!")]
+    names = {"id": ["id"], "model": ["model"], **roles}
     kept, parts, where = {**columns, "refused": pl.String}, [], ", ".join(map(str, paths))
     for path in paths:
         rows = records(open_table(path), names, None, required).frame
-        given = rows.columns
-        if dataset.numbered and "id" in given:
+        if dataset.numbered and "id" in rows.columns:
             asked = "a column 'id' of tuples is required to name them"
             raise SchemaError(asked, found="tuples without ids", where=path)
-        lacking = {name: pl.lit(None, pl.String) for name in names if name not in given}
-        named = rows.with_columns(**lacking).with_columns(pl.col("model").fill_null(_called(path)))
-        read = meaning(named, given, path)
+        lacking = {name: pl.lit(None, pl.String) for name in names if name not in rows.columns}
+        called = pl.col("model").fill_null(path.name.split(".")[0] or path.name)
+        read = meaning(rows.with_columns(**lacking).with_columns(called), path)
         parts.append(read.select(pl.col(name).cast(kind) for name, kind in kept.items()))
     every = pl.concat(parts)
     found = sound_records(every, sorted(every["refused"].drop_nulls().unique()), paths)
     refuse_repeated(found.frame, keys, paths)
-    known = found.frame["id"].is_null() | found.frame["id"].is_in(dataset.tuples["id"].implode())
-    if not known.any():
+    ids = found.frame["id"]
+    if not (ids.is_null() | ids.is_in(dataset.tuples["id"].implode())).any():
         counts = [f"{n:,} {why}" for why, n in found.ledger.items()]
-        ids = found.frame["id"].unique(maintain_order=True)
-        raise InputError(
-            "answers must name tuples by their ids",
-            found=", ".join([*counts, f"ids that no tuple has: {first_cases(ids)}"]),
-            where=where,
-        )
+        unknown = [f"ids that no tuple has: {first_cases(ids.unique(maintain_order=True))}"]
+        required = "rows that answer, and name tuples by their ids, are required"
+        raise InputError(required, found=", ".join(counts + unknown[: len(ids)]), where=where)
     return found
-
-
-def _called(path: Path) -> str:
-    return path.name.split(".")[0] or path.name
 
 
 def read_predictions(
@@ -89,64 +79,54 @@ def read_predictions(
     """Read predictions of validity, columns `PREDICTIONS`.
 
     A file has an ``id`` and a ``score`` of valid in [0, 1]; or two logits, of which the softmax is
-    taken; a ``prediction`` in the words of labels, or a free ``answer``; or both. Without ids there
-    is a row for each record of tuples without ids.
+    taken; a ``prediction`` in the words of labels, or a free ``answer``; or both. A score counts
+    before logits. Without ids there is a row for each record of tuples without ids.
 
     Args:
         classes: Names of classes that predictions number from 0, or their file.
 
     Raises:
-        InputError: If a file cannot be read, no row names a tuple, or a model answers twice.
-        SchemaError: If a column is missing, or a score is outside [0, 1].
+        InputError: If a file cannot be read, no row answers, or a model answers twice.
+        SchemaError: If ids are missing, or a score is outside [0, 1].
     """
 
-    def meaning(rows: pl.DataFrame, given: list[str], path: Path) -> pl.DataFrame:
-        if "id" not in given:
-            if not dataset.numbered or rows.height != dataset.rows_read:
-                raise SchemaError(
-                    "a column 'id' is required, or a row for each record of tuples without ids",
-                    found=f"{rows.height:,} rows of {first_cases(given)}",
-                    where=path,
-                )
+    def meaning(rows: pl.DataFrame, path: Path) -> pl.DataFrame:
+        if dataset.numbered:
+            if rows.height != dataset.rows_read:
+                required = f"{dataset.rows_read:,} rows, one for each of tuples without ids"
+                raise SchemaError(required, found=f"{rows.height:,} rows", where=path)
             rows = rows.with_columns(id=pl.int_range(pl.len()).cast(pl.String))
-        scored = _with_scores(rows, given, path)
+        scored = _with_scores(rows, path)
         scored = scored.with_columns(with_class_names(scored["prediction"], classes, path))
         answered = pl.col("answer").is_not_null()
         by_answer = pl.when(answered).then(said_valid(pl.col("answer")))
-        said = scored.with_columns(valid=pl.coalesce(truth("prediction"), by_answer))
         none, word = pl.col("score").is_null(), answered | pl.col("prediction").is_not_null()
         refused = _NO_ID.when("bad").then(pl.lit("bad_score"))
+        said = scored.with_columns(valid=pl.coalesce(truth("prediction"), by_answer))
         return said.with_columns(
             unparsable=none & word & pl.col("valid").is_null(),
             refused=refused.when(none & ~word).then(pl.lit("no_answer")),
         )
 
-    roles = (
-        "trained_on score|probability prediction|predicted answer logit_valid|entailment "
-        "logit_invalid|neutral"
-    )
+    roles = {
+        "trained_on": ["trained_on"],
+        "score": ["score", "probability"],
+        "prediction": ["prediction", "predicted"],
+        "answer": ["answer"],
+        "logit_valid": ["logit_valid", "entailment"],
+        "logit_invalid": ["logit_invalid", "neutral"],
+    }
     return _read(dataset, paths, roles, meaning, PREDICTIONS, ("model", "trained_on", "id"))
 
 
-def _with_scores(rows: pl.DataFrame, given: list[str], path: Path) -> pl.DataFrame:
-    """The rows with the ``score`` of valid, null without one, and whether one is no number."""
-    numbers = [role for role in ("score", "logit_valid", "logit_invalid") if role in given]
-    known = numbers in ([], ["score"], ["logit_valid", "logit_invalid"])
-    if not known or not {*numbers, "prediction", "answer"} & {*given}:
-        raise SchemaError(
-            "a score of valid, a prediction, an answer, or the two logits of valid and invalid "
-            "are required",
-            found=f"columns for {first_cases(given)}",
-            where=path,
-        )
-    values = [pl.col(one).cast(pl.Float64, strict=False).fill_nan(None) for one in numbers]
-    finite = pl.all_horizontal([pl.lit(bool(numbers)), *(one.is_finite() for one in values)])
-    score = values[0] if values else pl.lit(None, pl.Float64)
-    if len(values) == 2:
-        score = 1 / (1 + (values[1] - values[0]).exp())
-    finite = finite.fill_null(False)
-    bad = pl.any_horizontal([pl.lit(False), *(pl.col(one).is_not_null() for one in numbers)])
-    made = rows.with_columns(bad=bad & ~finite, score=pl.when(finite).then(score))
+def _with_scores(rows: pl.DataFrame, path: Path) -> pl.DataFrame:
+    """The rows with the ``score`` of valid, null without one, and whether one is ``bad``."""
+    names = ("score", "logit_valid", "logit_invalid")
+    score, valid, invalid = (pl.col(one).cast(pl.Float64, strict=False) for one in names)
+    value = pl.coalesce(score, 1 / (1 + (invalid - valid).exp()))
+    sound, written = value.is_finite().fill_null(False), pl.col(names).is_not_null()
+    bad = pl.any_horizontal(written) & ~sound
+    made = rows.with_columns(score=pl.when(sound).then(value), bad=bad)
     outside = made.filter(~pl.col("score").is_between(0, 1))["score"]
     if len(outside):
         raise SchemaError(
@@ -178,14 +158,7 @@ def said_valid(answer: pl.Expr) -> pl.Expr:
 def read_generations(paths: Sequence[Path], dataset: EntailmentDataset) -> Records:
     """Read generated concepts, columns `GENERATIONS`; without an instance it is the head."""
 
-    def meaning(rows: pl.DataFrame, given: list[str], path: Path) -> pl.DataFrame:
-        if "id" not in given and not {"head", "relation"} <= {*given}:
-            raise SchemaError(
-                "the id of a tuple, or head, relation and instance, are required",
-                found=f"columns for {first_cases(given)}",
-                where=path,
-                hint="call the column that holds the ids 'id'",
-            )
+    def meaning(rows: pl.DataFrame, _: Path) -> pl.DataFrame:
         unnamed = pl.any_horizontal(pl.col("head", "relation").is_null())
         line = pl.col("text").str.strip_chars().str.extract(r"^([^\r\n]*)").str.strip_chars()
         key = pl.when(unnamed).then(pl.lit("missing_key"))
@@ -197,9 +170,8 @@ def read_generations(paths: Sequence[Path], dataset: EntailmentDataset) -> Recor
             refused=pl.when(pl.col("id").is_null()).then(why),
         )
 
-    return _read(
-        dataset, paths, "head relation instance text|generation|answer!", meaning, GENERATIONS
-    )
+    roles = {**{name: [name] for name in KEY}, "text": ["text", "generation", "answer"]}
+    return _read(dataset, paths, roles, meaning, GENERATIONS, (), ["text"])
 
 
 def read_ratings(paths: Sequence[Path], dataset: EntailmentDataset) -> Records:
@@ -208,15 +180,15 @@ def read_ratings(paths: Sequence[Path], dataset: EntailmentDataset) -> Records:
     Levels that all say valid or invalid are called so.
     """
 
-    def meaning(rows: pl.DataFrame, _: list[str], path: Path) -> pl.DataFrame:
-        said = rows.select(pl.col("rating").drop_nulls().alias("rating")).select(truth("rating"))
+    def meaning(rows: pl.DataFrame, _: Path) -> pl.DataFrame:
+        said = rows.filter(pl.col("rating").is_not_null()).select(truth("rating")).to_series()
         named = pl.when(truth("rating")).then(pl.lit("valid")).otherwise(pl.lit("invalid"))
-        level = pl.col("rating") if said["rating"].null_count() else named
+        level = pl.col("rating") if said.null_count() else named
         refused = _NO_ID.when(pl.col("rating").is_null()).then(pl.lit("missing_rating"))
         return rows.with_columns(pl.col("rater").fill_null(""), level=level, refused=refused)
 
-    keys = ("model", "id", "rater")
-    return _read(dataset, paths, "id! rater|annotator rating|level!", meaning, RATED, keys)
+    roles = {"rater": ["rater", "annotator"], "rating": ["rating", "level"]}
+    return _read(dataset, paths, roles, meaning, RATED, ("model", "id", "rater"), ["id", "rating"])
 
 
 def refuse_repeated(frame: pl.DataFrame, keys: Sequence[str], paths: Sequence[Path]) -> None:

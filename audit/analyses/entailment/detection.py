@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from audit.analyses.entailment.dataset import TRAIN, Questions, questions_of
 from audit.analyses.entailment.declared import TABLES
-from audit.base.dag import BoolArray, FloatArray, IntArray
+from audit.base.dag import BoolArray, FloatArray
 from audit.base.declared import finite
 from audit.base.progress import Progress, silent
 from audit.data.records import Records
@@ -44,22 +44,8 @@ LEVELS = 4_096
 moves the ends of an interval by less than one part in a thousand."""
 
 
-class Answers(NamedTuple):
-    """Answers of one model or baseline, each array of shape (n,) in the order of the questions.
-
-    ``about`` has its kind, its name, and what it was trained on; ``score`` is NaN where there is
-    none.
-    """
-
-    about: dict[str, str | None]
-    predicted: BoolArray
-    score: FloatArray
-    answered: BoolArray
-    unparsable: BoolArray
-
-    def scored(self, rows: IntArray) -> bool:
-        """Whether all of some answered tuples have a score, and there is one."""
-        return len(rows) > 0 and not np.isnan(self.score[rows]).any()
+_MODEL = ["kind", "model", "trained_on"]
+_ANSWER = ["id", "predicted", "score", "unparsable"]
 
 
 def measure_detection(
@@ -70,7 +56,9 @@ def measure_detection(
     Returns:
         The tables by name, and what became of the rows; all counts but ``rows_read`` add up to it.
     """
-    asked, models, ledger = questions_of(tuples), list[Answers](), dict[str, int]()
+    progress("answering by baselines")
+    asked, ledger = questions_of(tuples), dict[str, int]()
+    every = [_baselines(tuples, asked)]
     if predictions is not None:
         given = predictions.frame
         known = given.join(tuples.select("id"), on="id", how="semi")
@@ -78,31 +66,18 @@ def measure_detection(
         counts = {"other_split": known.height - used, "unknown_id": given.height - known.height}
         ledger = {"rows_read": predictions.rows_read, "used": used, **counts}
         ledger |= predictions.ledger
-        models += _of_models(asked.rows, known)
-    progress("answering by baselines")
-    everybody, rows = [*models, *_baselines(tuples, asked)], list[dict[str, Any]]()
-    for number, answers in enumerate(everybody):
-        progress("measuring answers", number, len(everybody), "models")
+        predicted = pl.coalesce("valid", pl.col("score") >= THRESHOLD)
+        made = known.with_columns(predicted=predicted, kind=pl.lit("model"))
+        every.insert(0, made.sort(_MODEL, maintain_order=True).select(*_MODEL, *_ANSWER))
+    models = pl.concat(every).partition_by(_MODEL, maintain_order=True)
+    rows = list[dict[str, Any]]()
+    for number, answers in enumerate(models):
+        progress("measuring answers", number, len(models), "models")
         rows += _measured(asked, answers)
     return {"detection_measured": TABLES["detection_measured"].frame(rows)}, ledger
 
 
-def _of_models(asked: pl.DataFrame, known: pl.DataFrame) -> Iterator[Answers]:
-    """Answers of each model and its training data, by name."""
-    keys = ["model", "trained_on"]
-    for own in known.sort(keys, maintain_order=True).partition_by(keys, maintain_order=True):
-        rows = asked.select("id").join(own, on="id", how="left", maintain_order="left")
-        predicted = rows.select(pl.coalesce("valid", pl.col("score") >= THRESHOLD)).to_series()
-        yield Answers(
-            {"kind": "model", "model": own["model"][0], "trained_on": own["trained_on"][0]},
-            predicted.fill_null(False).to_numpy(),
-            rows["score"].fill_null(np.nan).to_numpy(),
-            predicted.is_not_null().to_numpy(),
-            rows["unparsable"].fill_null(False).to_numpy(),
-        )
-
-
-def _baselines(tuples: pl.DataFrame, asked: Questions) -> Iterator[Answers]:
+def _baselines(tuples: pl.DataFrame, asked: Questions) -> pl.DataFrame:
     """Answers to every tuple that look at nothing, at the concept, or at the head alone.
 
     They learn from the training split, or without one from the other folds of the tuples
@@ -111,8 +86,9 @@ def _baselines(tuples: pl.DataFrame, asked: Questions) -> Iterator[Answers]:
     """
     train, known = tuples.filter(split=TRAIN), pl.col("learned")
     fold = pl.Series(unit_keys(asked.keys.to_list(), seed=1) % np.uint64(FOLDS)).cast(pl.Int64)
-    own = asked.rows.with_columns(fold=fold, learned=True)
-    other = train.with_columns(fold=pl.lit(-1, pl.Int64), learned=True)
+    coin = pl.Series(unit_keys(asked.rows["id"].to_list(), seed=0) % np.uint64(2))
+    own = asked.rows.with_columns(fold=fold, coin=coin.cast(pl.Float64), learned=True)
+    other = train.with_columns(fold=pl.lit(-1, pl.Int64), coin=pl.lit(0.0), learned=True)
     learned = own if train.is_empty() else other
     both = pl.concat([learned, own.with_columns(learned=False)])
     overall, valid = learned["valid"].mean(), pl.col("valid") & known
@@ -129,68 +105,69 @@ def _baselines(tuples: pl.DataFrame, asked: Questions) -> Iterator[Answers]:
         / (outside(known, "relation", name) + 1)
         for name in ("concept", "head")
     }
-    scores = both.select("learned", majority=rate >= THRESHOLD, **alone).filter(~known)
-    coins = unit_keys(asked.rows["id"].to_list(), seed=0) % np.uint64(2)
-    scores = scores.insert_column(2, pl.Series("random", coins)).drop("learned")
-    for given in scores.cast(pl.Float64):
-        score, nothing = given.to_numpy(), np.zeros(len(given), np.bool_)
-        about = {"kind": "baseline", "model": given.name, "trained_on": None}
-        yield Answers(about, score >= THRESHOLD, score, ~nothing, nothing)
+    majority = (rate >= THRESHOLD).cast(pl.Float64)
+    scores = both.select("learned", "id", majority=majority, random="coin", **alone)
+    long = (
+        scores.filter(~known)
+        .drop("learned")
+        .unpivot(index="id", variable_name="model", value_name="score")
+    )
+    about = {"kind": pl.lit("baseline"), "trained_on": pl.lit(None, pl.String)}
+    given = {"predicted": pl.col("score") >= THRESHOLD, "unparsable": pl.lit(False)}
+    return long.with_columns(**about, **given).select(*_MODEL, *_ANSWER)
 
 
-def _measured(asked: Questions, answers: Answers) -> Iterator[dict[str, Any]]:
-    """Rows of ``detection_measured``, of the tuples of each relation that are answered."""
+def _measured(asked: Questions, answers: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Rows of ``detection_measured``, of the tuples of each relation that a model answers."""
+    questions = asked.rows.select("id", "valid")
+    joined = questions.join(answers, on="id", how="left", maintain_order="left")
     for relation, part in asked.parts.items():
-        rows = part[answers.answered[part]]
-        truth, drawn = asked.rows["valid"].to_numpy()[rows], asked.drawn.of(rows)
+        every, answered = joined[part], joined[part]["predicted"].is_not_null()
+        own, drawn = every.filter(answered), asked.drawn.of(part[answered.to_numpy()])
+        truth, said = (own[name].to_numpy() for name in ("valid", "predicted"))
+        scored = len(own) > 0 and own["score"].null_count() == 0
         about = {
-            **answers.about,
+            **answers.select(_MODEL).row(0, named=True),
             "relation": relation,
             "split": asked.split,
-            "n": len(rows),
+            "n": len(own),
             "groups": drawn.groups,
-            "tuples": len(part),
-            "unparsable": int(answers.unparsable[part].sum()),
-            "positive_share": float(truth.mean()) if len(rows) else None,
+            "tuples": len(every),
+            "unparsable": int(every["unparsable"].sum()),
+            "positive_share": own["valid"].mean(),
         }
-        by_chance = _by_chance(answers, rows, truth)
-        estimates = _estimates(drawn, truth, answers, rows)
+        estimates = dict[str, tuple[Any, ...]]()
+        if len(own):
+            right, cells = (
+                truth == said,
+                (truth & said, ~truth & said, truth & ~said, ~truth & ~said),
+            )
+            f1 = macro_f1(*drawn.sums(np.column_stack(cells).astype(np.float64)).T)
+            ranked = _ranked(drawn, truth, own["score"].to_numpy()) if scored else {}
+            found = {"macro_f1": f1, **ranked}.items()
+            estimates["accuracy"] = right.mean(), *wilson_of_marks(right, drawn.group)
+            estimates |= {name: with_interval(one) for name, one in found}
+        by_chance = _by_chance(about, truth, said)
         for measure in MEASURES:
             numbers = (finite(float(number)) for number in estimates.get(measure, ()))
             told: dict[str, Any] = dict(zip(("value", "low", "high"), numbers, strict=False))
             if told.get("value") is None:
-                lacking = measure in RANKING and not answers.scored(rows)
-                absent = "no_scores" if lacking else "one_class"
-                told["absent"] = absent if len(rows) else "no_answers"
+                absent = "one_class" if scored or measure not in RANKING else "no_scores"
+                told["absent"] = absent if len(own) else "no_answers"
             yield {**about, "measure": measure, "expected": by_chance.get(measure), **told}
 
 
-def _by_chance(answers: Answers, rows: IntArray, truth: BoolArray) -> dict[str, float]:
+def _by_chance(about: Mapping[str, Any], truth: BoolArray, said: BoolArray) -> dict[str, float]:
     """What the random or majority answer has by its closed form on these tuples."""
-    if not len(rows) or answers.about["kind"] == "model":
+    if not len(truth) or about["kind"] == "model":
         return {}
-    q, given = float(truth.mean()), np.unique(answers.predicted[rows])
+    q, given = float(truth.mean()), np.unique(said)
     ranking = {"roc_auc": 0.5, "average_precision": q} if 0 < q < 1 else {}
-    if answers.about["model"] == "random":
+    if about["model"] == "random":
         return {"accuracy": 0.5, "macro_f1": random_macro_f1(q)} | ranking
     share = q if given[0] else 1 - q
     chance = {"accuracy": share, "macro_f1": majority_macro_f1(share)} | ranking
-    return chance if answers.about["model"] == "majority" and len(given) == 1 else {}
-
-
-def _estimates(
-    drawn: GroupBootstrap, truth: BoolArray, answers: Answers, rows: IntArray
-) -> dict[str, tuple[Any, ...]]:
-    """The measures of some answered tuples, each with its interval."""
-    if not len(rows):
-        return {}
-    said = answers.predicted[rows]
-    cells = (truth & said, ~truth & said, truth & ~said, ~truth & ~said)
-    f1 = macro_f1(*drawn.sums(np.column_stack(cells).astype(np.float64)).T)
-    ranked = _ranked(drawn, truth, answers.score[rows]) if answers.scored(rows) else {}
-    accuracy = (truth == said).mean(), *wilson_of_marks(truth == said, drawn.group)
-    others = {name: with_interval(own) for name, own in {"macro_f1": f1, **ranked}.items()}
-    return {"accuracy": accuracy, **others}
+    return chance if about["model"] == "majority" and len(given) == 1 else {}
 
 
 def _ranked(drawn: GroupBootstrap, truth: BoolArray, score: FloatArray) -> dict[str, FloatArray]:

@@ -39,7 +39,6 @@ REFUSED = [
     (read_predictions, "id,text\n1,x\n"),
     (read_predictions, "id,score\n1,3.5\n"),
     (read_predictions, "id,entailment\n1,3.5\n"),
-    (read_predictions, "id,score,entailment,neutral\n1,.5,3.5,1\n"),
     (read_predictions, "id,score\n1,0.5\n1,0.6\n"),
     (read_predictions, "id,score\n1,x\n"),
     (read_predictions, "id,score\nnobody,0.5\n"),

@@ -80,7 +80,8 @@ def test_without_splits_a_shortcut_never_learns_from_its_own_fold() -> None:
 def test_what_was_not_answered_is_counted_and_not_measured() -> None:
     test, third = sample().filter(split="test"), pl.int_range(pl.len()) % 3
     said = pl.when(third == 0).then(test["valid"])
-    given = model(test).with_columns(score=None, valid=said, unparsable=third == 1)
+    nothing = pl.lit(None, pl.Float64)
+    given = model(test).with_columns(score=nothing, valid=said, unparsable=third == 1)
     found = measured(sample(), given.filter(third != 2), model="m", relation="All")
     thirds = [len(range(rest, test.height, 3)) for rest in range(2)]
     (row,) = found.filter(measure="accuracy").to_dicts()
