@@ -17,12 +17,9 @@ import pytest
 from rdflib import OWL, RDFS, SKOS
 
 import audit
-from audit.analyses.entailment.analysis import Entailment
 from audit.analyses.entailment.reading import read_entailment
-from audit.analyses.entailment.settings import Entailing
 from audit.analyses.explanations.reading import read_attributions
 from audit.base.errors import InputError
-from audit.base.progress import silent
 from audit.base.readings import AskedError, Reading
 from audit.hierarchies.applied_policy import policy_for, policy_readings
 from audit.hierarchies.formats.format import WITH_IDS
@@ -93,14 +90,6 @@ def of_plugin(folder: Path, plugins: Sequence[str] | None = None) -> Found:
             audit.load_labels(LABELLED, TREE), plugins=[name] if plugins is None else plugins
         )
     return len(found.checks), [Reading(**one) for one in found.readings]
-
-
-def of_numbered_tuples(folder: Path, **options: Any) -> Found:
-    tuples = at(folder, ("t.csv", "hyponym,hypernym,label\ndog,pet,1\ncat,pet,0\noak,tree,1\n"))
-    model = at(folder, ("model.csv", "id,score\n0,0.5\n1,0.5\n2,0.5\n"))
-    stated = Entailing(files=(tuples,), kind="hypernyms", predictions=(model,), **options)
-    found = Entailment.read(stated, silent)
-    return found.given["predictions"].frame.rows(), found.readings
 
 
 def of_premises(folder: Path, **options: Any) -> Found:
@@ -299,8 +288,6 @@ TOLD = [
          of_scores(9 * SCORES, {"id": [*"aabcd"], "label": [CLASSES[1], *CLASSES]},
                    classes=CLASSES, transform="softmax", by_order=True),
          {"transform": "sigmoid"}),
-    Told("analyses.entailment.answers.by_number", "number 0", "--numbered-from 1",
-         of_numbered_tuples, {"numbered_from": 1}),
     Told("analyses.entailment.reading._readings", "entails", "--classes FILE",
          of_premises, {"classes": ["entailment", "not_entailment"]}),
     Told("analyses.explanations.reading._readings", "'<go>'", "--special-tokens all",
