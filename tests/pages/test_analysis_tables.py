@@ -9,7 +9,6 @@ import pytest
 
 from audit.analyses.concepts import declared as of_concepts
 from audit.analyses.entailment import declared as of_tuples
-from audit.analyses.entailment.analysis import FACTS
 from audit.analyses.explanations import declared as of_explanations
 from audit.analyses.preference import analysis as of_preference
 from audit.base.declared import Columns, Mark, Table, chance, count, key, share, text
@@ -22,7 +21,7 @@ from reports.render import ShownTable, table
 
 ROOMS: Mapping[str, tuple[Mapping[str, Table], Columns]] = {
     "concepts": (of_concepts.TABLES, of_concepts.FACTS),
-    "entailment": (of_tuples.TABLES, FACTS),
+    "entailment": (of_tuples.TABLES, of_tuples.FACTS),
     "explanations": (of_explanations.TABLES, of_explanations.FACTS),
     "preference": (of_preference.TABLES, of_preference.FACTS),
 }

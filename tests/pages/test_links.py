@@ -6,13 +6,14 @@ import re
 from html import unescape
 from pathlib import Path
 
+import polars as pl
 import pytest
 
-from fixtures.entailment_world.faults import FAULTS
-from fixtures.entailment_world.files import wide, write_tuples
-from fixtures.entailment_world.world import clean_world
+import audit
 from fixtures.explored import Visitor, entered
 from fixtures.sample_runs import run_command
+from fixtures.task_counts import counted_by_tasks
+from fixtures.tuple_files import SAMPLE, VOTES
 
 MOST = 120
 """Pages asked for at most."""
@@ -20,21 +21,19 @@ MOST = 120
 
 @pytest.mark.slow
 def test_every_link_of_a_run_that_was_only_counted_leads_to_a_page(
-    toy_files: tuple[Path, Path], tmp_path: Path
+    toy_hierarchy: audit.Hierarchy, tmp_path: Path
 ) -> None:
-    labels, hierarchy = toy_files
-    counted = ("--hierarchy", hierarchy, "--memory", "1GB", "--no-pdf")
-    run_command("run", labels, *counted, "--out", tmp_path / "run")
+    rows = pl.DataFrame({"instance": [*"aabbc"], "label": ["dog", "cow", "dog", "cow", "bird"]})
+    counted = audit.run_audit(counted_by_tasks(rows, toy_hierarchy))
+    audit.write_run(counted, tmp_path / "run")
     with entered(tmp_path / "run") as visitor:
         follow_all(visitor)
 
 
 @pytest.mark.slow
 def test_every_link_of_a_run_of_tuples_leads_to_a_page(tmp_path: Path) -> None:
-    tuples = tmp_path / "tuples.csv"
-    write_tuples(wide(FAULTS["cycle"](clean_world(11)).dataset), tuples)
-    made = ("--column", "votes=worker_*", "--no-pdf", "--out", tmp_path / "run")
-    run_command("entailment", tuples, *made)
+    made = (*VOTES, "--no-pdf", "--out", tmp_path / "run")
+    run_command("entailment", SAMPLE / "tuples.csv", *made)
     with entered(tmp_path / "run") as visitor:
         follow_all(visitor)
 

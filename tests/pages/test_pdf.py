@@ -16,6 +16,7 @@ from typing import Any
 import pikepdf
 import pytest
 
+import audit
 import reports
 from audit.base.errors import InputError, RenderError
 from audit.results.result import AuditResult, to_json_bytes
@@ -105,6 +106,14 @@ def test_many_characters_are_counted_and_the_first_named() -> None:
     assert said.endswith("U+10604 (linear a sign ab005), 1,002 more")
 
 
+def refuse_wide(path: Path) -> None:
+    """Nothing stands beyond the margin."""
+    if shutil.which("pdftotext"):
+        told = subprocess.run(["pdftotext", "-bbox", path, "-"], capture_output=True, check=True)
+        ends = [float(one.split('"')[0]) for one in told.stdout.decode().split('xMax="')[1:]]
+        assert max(ends) * 25.4 / 72 <= 210 - 11
+
+
 def test_the_sample_has_few_pages_and_nothing_beyond_their_margins(
     sample_runs: Path, tmp_path: Path
 ) -> None:
@@ -113,12 +122,18 @@ def test_the_sample_has_few_pages_and_nothing_beyond_their_margins(
 
     with pikepdf.open(tmp_path / "report.pdf") as file:
         assert len(file.pages) <= PAGES
-    if shutil.which("pdftotext"):
-        told = subprocess.run(
-            ["pdftotext", "-bbox", tmp_path / "report.pdf", "-"], capture_output=True, check=True
-        )
-        ends = [float(one.split('"')[0]) for one in told.stdout.decode().split('xMax="')[1:]]
-        assert max(ends) * 25.4 / 72 <= 210 - 11
+    refuse_wide(tmp_path / "report.pdf")
+
+
+@pytest.mark.parametrize("length", [20, 120])
+def test_long_words_break_where_a_table_would_be_wider_than_the_page(
+    tmp_path: Path, length: int
+) -> None:
+    a, b, c, d = (name * length for name in "abcd")
+    tree = {"top": {a: {b: {}, c: {}}, d: {}}}
+    labels = audit.load_labels([[b, d], [b, d], [a], [a, c]] * 100, tree)
+    reports.write_pdf(audit.run_audit(labels), tmp_path / "report.pdf")
+    refuse_wide(tmp_path / "report.pdf")
 
 
 # --- the process ----------------------------------------------------------------------------------
