@@ -561,10 +561,9 @@ def test_it_has_a_page_and_a_test_of_its_own(check: Check | WaiverCheck) -> None
             ]
             assert any(check.name in path.read_text(encoding="utf-8") for path in files)
     else:
-        shelves = [ROOT / "tests" / shelf for shelf in ("unit/checks", "kernels/checks", "laws")]
-        tests = [path for shelf in shelves for path in shelf.glob("test_*.py")]
+        tests = [*(ROOT / "tests/laws").glob("*.py"), *(ROOT / "tests/cases").rglob("*.toml")]
         told = any(check.name in path.read_text(encoding="utf-8") for path in tests)
-        assert told, f"write a test of {check.name} in one of {shelves}"
+        assert told, f"write a case or a law of {check.name}"
         named = sys.modules[check.rule.__module__].__doc__ or ""
         assert isinstance(check, WaiverCheck) or check.name in named, "say in which module it is"
 
