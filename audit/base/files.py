@@ -321,12 +321,12 @@ def estimated_rows(dataset: str | Path) -> int:
     text five times as many. Texts in a folder are parts of one table if they begin with the same
     line.
     """
-    import pyarrow.parquet as pq
-
     place, rows, first = Path(dataset), 0, set[bytes]()
     with contextlib.suppress(AuditError, OSError, ValueError):  # the reader of the data refuses
         for file in files_in(place) if place.is_dir() else [place]:
             if file.suffix.lower() == ".parquet":
+                import pyarrow.parquet as pq
+
                 rows += pq.read_metadata(file).num_rows
                 continue
             head = first_bytes(file)

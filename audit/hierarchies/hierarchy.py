@@ -32,6 +32,7 @@ from audit.base.limits import refuse_pairs
 from audit.base.plurals import counted, title_and_code
 from audit.base.readings import Reading
 from audit.base.settings import Unlisted
+from audit.base.table import list_column
 from audit.hierarchies.coding import Companions, Exclusions, Integrity, Placement, RetiredIds
 from audit.hierarchies.icd.icd9 import ICD9Coding
 
@@ -293,11 +294,9 @@ class Hierarchy:
 
         ``branch`` is the first of ``branches`` in node order; null for the root.
         """
-        from pyarrow import LargeListArray
-
         above, names = self.closure[:, self.branches], self._names(self.branches)
-        every = pl.Series(names, dtype=pl.String).gather(above.indices).to_arrow()
-        branches = pl.Series(LargeListArray.from_arrays(above.indptr.astype(np.int64), every))
+        every = pl.Series(names, dtype=pl.String).gather(above.indices)
+        branches = list_column(every, above.indptr)
         return pl.DataFrame(
             {
                 "node": self.nodes,
