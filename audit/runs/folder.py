@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from audit.base.arrays import give_back_pages
 from audit.base.disk import exchange, on_disk, working_beside
 from audit.base.errors import InputError, OutputError
 from audit.base.files import read_json
@@ -280,6 +281,7 @@ def _write_pairs(pairs: pl.LazyFrame, path: Path) -> None:
     with pq.ParquetWriter(path, schema, use_dictionary=repeated, **how) as writer:
         for rows in pairs.collect_batches(chunk_size=ROWS_OF_GROUP, maintain_order=True):
             writer.write_table(rows.to_arrow().cast(schema))
+            give_back_pages()
 
 
 def _write_judged(result: AuditResult, restricted: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-OTHERS = ("sklearn", "statsmodels", "networkx", "torch", "pyspark", "duckdb", "scipy.stats")
+OTHERS = ("pandas", "sklearn", "statsmodels", "networkx", "torch", "pyspark", "duckdb", "scipy.stats")
 NUMBERS = ("polars", "numpy", "scipy", "pyarrow", "pydantic", "weasyprint", *OTHERS)
 MEASURING = ("scipy.optimize", "audit.checks", "audit.measure", "audit.data")
 READING = {"audit.counting", "audit.counting.pair_table", "audit.counting.pair_verdicts"}

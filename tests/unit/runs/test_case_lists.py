@@ -18,6 +18,7 @@ from audit.runs.case_lists import cases_of, drawn, listed, write_csv
 from audit.runs.folder import write_run
 from audit.runs.read import read_run
 from fixtures.labelled import labelled
+from fixtures.task_counts import counted_by_tasks
 
 LABELS = {"a": ["dog", "tool"], "b": ["cow", "elf"], "c": ["orc"], "d": ["tool", "tool"]}
 
@@ -51,10 +52,8 @@ def test_an_unknown_finding_is_refused_with_the_nearest_ids(result: AuditResult)
 
 
 def test_a_counted_run_is_refused_with_what_to_do(toy_hierarchy: Hierarchy, tmp_path: Path) -> None:
-    from audit.counting.file import count_pairs
-
-    (tmp_path / "rows.csv").write_text("instance,label\na,dog\nb,cow\n")
-    counted = run_audit(count_pairs(tmp_path / "rows.csv", toy_hierarchy))
+    rows = pl.DataFrame({"instance": ["a", "b"], "label": ["dog", "cow"]})
+    counted = run_audit(counted_by_tasks(rows, toy_hierarchy))
     run = write_run(counted, tmp_path / "run")
 
     assert counted.cases is None
@@ -62,7 +61,7 @@ def test_a_counted_run_is_refused_with_what_to_do(toy_hierarchy: Hierarchy, tmp_
     for one in (counted, read_run(run)):
         with pytest.raises(InputError, match="only counted") as told:
             cases_of(one)
-        assert "--memory" in told.value.hint
+        assert "--engine spark" in told.value.hint
 
 
 IDS = st.text(min_size=1, max_size=4)
