@@ -25,6 +25,8 @@ Line: TypeAlias = tuple[str, dict[str, Any]]
 
 _T = TypeVar("_T")
 _LINES = (".jsonl", ".ndjson")
+_HELD = 50_000
+"""Lines of a file that are held from the first time they are read; of more none is."""
 _parse = json.JSONDecoder(object_pairs_hook=once, parse_float=str, parse_int=str).decode
 
 
@@ -39,7 +41,9 @@ def json_tables(path: Path, name: str, shape: TextShape) -> tuple[Table, ...]:
     if not first:
         raise InputError("a file of JSON with records is required", found="nothing", where=name)
     if bare_suffix(path) in _LINES or (len(first) == 2 and _is_record(first)):
-        return (_table(path, name, partial(_lines, path, name, shape.encoding)),)
+        read = partial(_lines, path, name, shape.encoding)
+        held = [*islice(read(), _HELD + 1)]
+        return (_table(path, name, held.__iter__ if len(held) <= _HELD else read),)
     document = parsed_json("".join(text_blocks(path, shape.encoding)), path, _parse)
     lists = document if isinstance(document, dict) else {"": document}
     found = {
