@@ -321,12 +321,12 @@ class Hierarchy:
     @cached_property
     def sha256(self) -> str:
         """Digest of nodes, titles, assignability and edges; equal for equal hierarchies."""
-        digest = hashlib.sha256()
-        for node, title, may in zip(self.nodes, self.titles, self.assignable, strict=True):
-            digest.update(f"{node}\0{title}\0{int(may)}\n".encode())
-        for child, parent in self.edge_frame().iter_rows():
-            digest.update(f"{child}\0{parent}\n".encode())
-        return digest.hexdigest()
+        ids, coo = self.nodes, self.edges.tocoo()
+        nodes = zip(ids, self.titles, self.assignable.tolist(), strict=True)
+        told = [f"{node}\0{title}\0{int(may)}\n" for node, title, may in nodes]
+        edges = zip(coo.row.tolist(), coo.col.tolist(), strict=True)
+        told += [f"{ids[child]}\0{ids[parent]}\n" for child, parent in edges]
+        return hashlib.sha256("".join(told).encode()).hexdigest()
 
     def __repr__(self) -> str:
         return (
