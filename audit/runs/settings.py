@@ -34,6 +34,12 @@ if TYPE_CHECKING:
     from audit.base.tables import TextShape
     from audit.data.columns import Columns
 
+_OF_COLUMNS = (
+    *("id", "label", "sep", "take", "flags", "group", "split", "strata", "codes", "where"),
+    *("missing", "strip", "by_title", "unlisted"),
+)
+"""Settings that are fields of the same names of `audit.data.columns.Columns`."""
+
 InstanceColumn: TypeAlias = Annotated[
     tuple[str, ...],
     Option(
@@ -257,22 +263,8 @@ class Settings(HierarchyShape):
         """What is stated of the columns, rows and labels of the dataset."""
         from audit.data.columns import Columns
 
-        return Columns(
-            id=self.id,
-            label=self.label,
-            sep=self.sep or "",
-            take=self.take or "",
-            flags=self.flags,
-            group=self.group or "",
-            split=self.split or "",
-            strata=self.strata,
-            codes=self.codes,
-            where=self.where,
-            missing=self.missing,
-            strip=self.strip,
-            by_title=self.by_title,
-            unlisted=self.unlisted,
-        )
+        stated = {name: getattr(self, name) for name in _OF_COLUMNS}
+        return Columns(**{name: one for name, one in stated.items() if one is not None})
 
     @property
     def text(self) -> TextShape:

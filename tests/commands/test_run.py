@@ -182,6 +182,41 @@ def test_settings_of_a_file_are_those_of_the_options(small: Path, tmp_path: Path
     assert result == (small / "first_grouped" / "result.json").read_bytes()
 
 
+def test_the_command_line_overrides_the_file_and_both_the_run(small: Path, tmp_path: Path) -> None:
+    config = tmp_path / "audit.toml"
+    config.write_text(f'dataset = "{small}/second.csv"\nseed = 5\nmin_cell = 2\nmissing = "NA"\n')
+    words = ("--config", config, "--like", small / "first_grouped", "--min-cell", 4, "--no-pdf")
+    made("run", *words, "--out", tmp_path / "run")
+    stated = read_json(tmp_path / "run" / "manifest.json")["settings"]
+
+    told = {name: stated[name] for name in ("dataset", "group", "seed", "min_cell", "missing")}
+    assert told == {"dataset": f"{small}/second.csv", "group": "person", "seed": 5, "min_cell": 4,
+                    "missing": ["NA"]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("stated", "told"),
+    [
+        ("seed = 1\nmin_sell = 3", "audit.toml:2"),
+        ("min_sell = 3", "did you mean min-cell?"),
+        ("seed = 'x'", "audit.toml:1"),
+        ("config = 'other.toml'", "config"),
+        ("min-cell = true", "min-cell"),
+        ("softmax = true\nsigmoid = true", "both"),
+        ("seed = [", "audit.toml"),
+    ],
+)
+def test_what_is_no_option_is_refused_with_its_line(
+    small: Path, tmp_path: Path, stated: str, told: str
+) -> None:
+    config = tmp_path / "audit.toml"
+    config.write_text(stated)
+    words = ("run", small / "first.csv", "--hierarchy", small / "tree.csv", "--config", config)
+
+    assert told in refused(*words, "--out", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_the_same_command_writes_the_same_bytes(small: Path, tmp_path: Path) -> None:
     model = ("--predictions", small / "second_scores.csv", "--keep-instances")
     made("run", small / "second.csv", *options(small, tmp_path / "run", *model))
