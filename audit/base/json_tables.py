@@ -129,10 +129,10 @@ def _frame(records: Sequence[_Cells], schema: dict[str, pl.DataType]) -> pl.Data
 
 def _lists(values: Sequence[str | list[str | None] | None]) -> pl.Series:
     """Many times as fast as Polars makes them."""
-    lists = [[one] if isinstance(one, str) else one for one in values]
-    inner = pl.Series([*chain.from_iterable(filter(None, lists))], dtype=pl.String)
-    made = list_column(inner, np.cumsum([0, *(len(one or ()) for one in lists)]))
-    there = pl.Series([one is not None for one in lists], dtype=pl.Boolean)
+    lists = [[one] if isinstance(one, str) else one or [] for one in values]
+    inner = pl.Series([*chain.from_iterable(lists)], dtype=pl.String)
+    made = list_column(inner, np.cumsum([0, *map(len, lists)]))
+    there = pl.Series([one is not None for one in values], dtype=pl.Boolean)
     return made.zip_with(there, pl.Series([None], dtype=made.dtype))
 
 

@@ -227,7 +227,7 @@ def _of_labels(data: Any) -> pl.DataFrame:
     return pl.DataFrame({"id": ids, "label": entries})
 
 
-def list_column(values: pl.Series, starts: NDArray[np.int64]) -> pl.Series:
+def list_column(values: pl.Series, starts: NDArray[np.integer[Any]]) -> pl.Series:
     """Lists of values that lie end to end, by where each starts and the last ends, shape (n + 1,).
 
     Made of buffers: of an array of NumPy or a list Arrow would import pandas, for a third of a
