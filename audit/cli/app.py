@@ -29,7 +29,12 @@ app = typer.Typer(
 
 COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
     ("demo", demo, "", "try-it --no-pdf"),
-    ("run", run, "labels.csv --hierarchy icd9cm", "labels.csv --hierarchy tree.csv --memory 4GB"),
+    (
+        "run",
+        run,
+        "labels.csv --hierarchy icd9cm",
+        "labels.csv --hierarchy tree.csv --no-pdf",
+    ),
     ("report", report, "release-2", "release-2 --policy mine.toml --out judged"),
     ("verify", verify, "release-2", "release-2 --recompute --data labels.csv"),
     ("compare", compare, "release-1 release-2", "release-1 release-2 --out changes"),

@@ -211,25 +211,18 @@ def summarise(
     unrendered: list[RenderError],
     *,
     as_json: bool,
-    memory: Mapping[str, int] | None = None,
 ) -> None:
     """Print the summary of an audit, as text or as JSON, and the path of its report."""
     from audit.cli.terminal.summary import machine_summary, summary
 
     shared = result.shared()
     if as_json:
-        print_json({**machine_summary(shared, out, unrendered), "memory": memory})
+        print_json(machine_summary(shared, out, unrendered))
     else:
         print_shown(summary(shared, out))
     print_report_place(out / "report.html", unrendered, as_json=as_json)
     if shared["rounding"] and not as_json:
         typer.echo(f"Exact numbers: audit explore {out}, or audit report {out} --exact")
-    if memory and memory["exceeded_by"] and not as_json:
-        asked, took, more = (f"{memory[name] / 1e6:,.0f}" for name in memory)
-        typer.echo(
-            f"Memory: the process took {took} MB, {more} MB more than --memory {asked}MB, "
-            "which the counts alone keep to."
-        )
 
 
 def print_report_place(path: Path, unrendered: list[RenderError], *, as_json: bool = False) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from audit.base.arrays import give_back_pages
 from audit.base.disk import exchange, on_disk, working_beside
 from audit.base.errors import InputError, OutputError
 from audit.base.files import read_json
@@ -298,3 +299,4 @@ def _write_pairs(pairs: pl.LazyFrame, path: Path) -> None:
     with pq.ParquetWriter(path, schema, use_dictionary=repeated, **how) as writer:
         for rows in pairs.collect_batches(chunk_size=ROWS_OF_GROUP, maintain_order=True):
             writer.write_table(rows.to_arrow().cast(schema))
+            give_back_pages()

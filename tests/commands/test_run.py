@@ -15,14 +15,12 @@ import audit
 from fixtures.doors import command, made, refused
 from fixtures.held import held, read_json, sha256
 from fixtures.small_release import (
-    COLUMNS,
     NODES,
     TITLES,
     above,
     labels_of,
     options,
     rows,
-    write_table,
 )
 
 FAILS = "does not hold"
@@ -228,23 +226,6 @@ def test_the_same_command_writes_the_same_bytes(small: Path, tmp_path: Path) -> 
         for run in (tmp_path / "run", small / "second_modelled")
     )
     assert again == before
-
-
-def test_counts_in_batches_are_those_in_memory(small: Path, tmp_path: Path) -> None:
-    data = write_table(tmp_path / "data.csv", COLUMNS, sorted(rows("second")))
-    made("run", data, *options(small, tmp_path / "run", "--memory", "1GB"))
-    counted, loaded = (audit.read_run(run) for run in (tmp_path / "run", small / "second"))
-    sheet = tmp_path / "sheet.csv"
-
-    assert counted.nodes.rows() == loaded.nodes.rows()
-    whole = ("a", "b", "relation", "support_a", "support_b", "joint")
-    pairs, known = (run.pairs.select(whole).collect().rows() for run in (counted, loaded))
-    assert pairs == known
-    assert counted.ledger["rows_mapped"] == loaded.ledger["rows_mapped"]
-    assert counted.cases is None
-    assert not [one for one in audit.verify_run(tmp_path / "run") if one.outcome == FAILS]
-    refused("fixes", tmp_path / "run", "--csv", sheet)
-    assert {path.name for path in tmp_path.iterdir()} == {"data.csv", "run"}
 
 
 def test_parts_of_the_policy_may_be_options(small: Path, tmp_path: Path) -> None:

@@ -94,17 +94,6 @@ def test_a_title_that_the_output_cannot_spell_is_no_error(tmp_path: Path, out: P
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_what_memory_was_taken_beyond_what_was_asked_is_told_alike(
-    toy_files: Files, out: Path
-) -> None:
-    said = audited(toy_files, out, "--memory", "20MB").stdout
-    memory = json.loads(audited(toy_files, out, "--memory", "20MB", "--overwrite", "--json").stdout)
-    told = memory["memory"]
-
-    assert told["exceeded_by"] == told["took"] - told["asked"] > 0
-    assert "more than --memory 20MB" in " ".join(said.split())
-
-
 def test_only_the_manifest_has_a_path_a_host_or_a_time(
     toy_files: Files, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -48,7 +48,7 @@ class Proposals:
             raise InputError(
                 "a run whose instances were loaded is required",
                 found="one whose data were only counted, without looking at single instances",
-                hint="audit the data in memory, without --memory and --engine",
+                hint="audit the data without --engine spark",
             )
 
     @cached_property
