@@ -100,8 +100,7 @@ def _print_tree(run: Path, instance: str, least: float) -> None:
     from audit.runs.instances import read_instance
 
     tree = read_instance(run, instance)
-    columns, encoding = get_terminal_size().columns, getattr(sys.stdout, "encoding", None)
-    drawn = instance_lines(tree, least, columns=columns, encoding=encoding or "utf-8")
+    drawn = instance_lines(tree, least, columns=get_terminal_size().columns)
     heading = "Labels" if tree.predictions is None else "Labels and predictions"
     write_lines("\n".join([f"{heading} of {printable(instance)}", *drawn]))
 

@@ -163,9 +163,7 @@ def render_comparison(
     """Write the report of a comparison of two runs; returns the rendering errors, if any."""
     import reports
 
-    try:
+    unrendered: list[RenderError] = []
+    with _kept_whole(path, unrendered):
         reports.write_comparison(shared, path, (imprint_of_run(runs[0]), imprint_of_run(runs[1])))
-    except RenderError as error:
-        path.unlink(missing_ok=True)
-        return [error]
-    return []
+    return unrendered
