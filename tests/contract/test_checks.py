@@ -39,11 +39,13 @@ from audit.runs.analyses import ALL_CHECKS, ANALYSES
 from fixtures.coded import icd9cm
 from fixtures.coded import measured as damaged_in
 from fixtures.counted import counted_of, standing_alone
-from fixtures.entailment_results import audited_in_full
+from fixtures.doors import read_entailment
+from fixtures.entailed import measured_tuples
 from fixtures.explained_releases import explained_release, measured_release, thirty_nodes
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
 from fixtures.strategies import hierarchies, trees
+from fixtures.tuple_files import SAMPLE
 
 ROOT = Path(__file__).parents[2]
 BUSY = tree(
@@ -693,13 +695,16 @@ def of_analyses() -> tuple[Finding, ...]:
     explained, dataset = explained_release(
         1, hierarchy=thirty_nodes(), ignored="b", instances=130, strength=2.0
     )
-    measured = measured_release(explained, dataset)
+    tuples = measured_tuples(
+        read_entailment(SAMPLE / "tuples.csv", columns={"votes": "worker_*"}).tuples
+    )
     results = [
         one.run(measured)
+        for measured in (measured_release(explained, dataset), tuples)
         for one in ALL_CHECKS
         if isinstance(one, Check) and one.reads in measured.analyses
     ]
-    return tuple(f for result in (*results, *audited_in_full(1).checks) for f in result.findings)
+    return tuple(f for result in results for f in result.findings)
 
 
 def test_every_finding_says_how_many_times_its_limit_it_is() -> None:
