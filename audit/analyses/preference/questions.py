@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -34,11 +34,7 @@ class TokenScores(NamedTuple):
     scores: FloatArray
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=once)
+_DECODER = json.JSONDecoder(object_pairs_hook=once)
 
 
 def read_questions(path: Path) -> pl.DataFrame:

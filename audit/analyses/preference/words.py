@@ -88,21 +88,24 @@ def meaning(asked: pl.DataFrame, stated: Mapping[str, str | None], settings: Pre
     told = zip(tree.nodes, tree.titles, strict=True)
     words = {node: frozenset(map(plain, (title or node).split(", "))) for node, title in told}
     words.pop(SYNTHETIC_ROOT, None)
-    senses = _senses_of(nouns, top) if nouns else _by_word(words)
-    nodes = _nodes(asked, tree, senses, {plain(answer): node for answer, node in stated.items()})
+    chosen = {plain(answer): node for answer, node in stated.items()}
+    nodes = _nodes(asked, tree, _senses(nouns, top, words), chosen)
     known = {node: _words_around(tree, words, node) for node in {*nodes} if node}
     return tree.name, relation, nodes, _sides(asked, nodes, known, plain)
 
 
-def _senses_of(nouns: wordnet.WordNet, top: str | None) -> Mapping[str, Sequence[str]]:
-    """Of each word the synsets at or below the one above the answers, in order of frequency."""
-    below = nouns.hierarchy("hypernym").descendants(top, with_self=True) if top else nouns.lemmas
-    fitting = {*below}
-    return {plain(word): [*filter(fitting.__contains__, of)] for word, of in nouns.senses.items()}
-
-
-def _by_word(words: Mapping[str, Words]) -> Mapping[str, Sequence[str]]:
-    """The nodes of each word, in their order."""
+def _senses(
+    nouns: wordnet.WordNet | None, top: str | None, words: Mapping[str, Words]
+) -> Mapping[str, Sequence[str]]:
+    """The nodes of each word in their order: of WordNet those at or below the synset above the
+    answers, in order of frequency."""
+    if nouns is not None:
+        fitting = {*nouns.lemmas}
+        if top is not None:
+            fitting = {*nouns.hierarchy("hypernym").descendants(top, with_self=True)}
+        return {
+            plain(word): [one for one in of if one in fitting] for word, of in nouns.senses.items()
+        }
     nodes = defaultdict[str, list[str]](list)
     for node, spoken in words.items():
         for word in spoken:
