@@ -56,12 +56,12 @@ def test_classes_of_a_slice_differ_in_its_dimension_alone(present: set[tuple[str
 
 
 def test_folds_of_a_nested_dimension_hold_some_of_each_concept_once() -> None:
-    leaves = [[leaf] for leaf in SITES for _ in range(2)]
+    leaves = [[leaf] for leaf in SITES[:7] for _ in range(2)]
     found = described(leaves, facets_from_depths(TREE, [1]))
     dealt = found.parts(0, seed=3)
 
-    assert len(dealt) == 4
-    assert sorted(np.concatenate(dealt).tolist()) == list(range(8))
+    assert len(dealt) == 3
+    assert sorted(np.concatenate(dealt).tolist()) == list(range(7))
     assert all(set(found.class_codes[fold, 0]) == {0, 1} for fold in dealt)
 
 

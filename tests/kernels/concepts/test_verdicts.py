@@ -43,12 +43,14 @@ def test_a_constant_answer_is_at_chance_however_much_classes_differ() -> None:
     assert part("above_limit", constant)["interval_verdict"] == "fail"
 
 
-def test_slices_that_disagree_leave_chance_undecided() -> None:
+def test_slices_and_classes_that_disagree_leave_it_undecided() -> None:
     right = np.zeros(18, np.int64)
     for together in DESCRIBED.parts(0, 0)[:2]:
         right[together] = 50
     found = part("at_chance", right.tolist())
     assert (found["verdict"], found["interval_verdict"]) == ("pass", "undecided")
+    few = part("above_limit", [50] * 15 + [0] * 3)
+    assert (few["verdict"], few["interval_verdict"]) == ("pass", "undecided")
 
 
 @pytest.mark.parametrize(
