@@ -261,10 +261,9 @@ def _read(
     rows: NumberedRows,
     progress: Progress,
 ) -> Read:
-    read = columns_read(columns, table.schema)
-    unnamed = Extremes(
-        candidates(table, {*read, "instance", "group", "split"}, groups=not columns.group)
-    )
+    read, layout = columns_read(columns, table.schema), layout_of(table)
+    taken = {*read, "instance", "group", "split", layout.within if layout else ""}
+    unnamed = Extremes(candidates(table, taken, groups=not columns.group))
     strata = {STRATUM + str(table.column(one)): STRATUM + one for one in stated.strata}
     named, begins, first = classes or own_classes(table, columns), len(rows), 0
     instances = labels = without_position = 0
