@@ -565,5 +565,7 @@ def test_what_is_shared_may_be_either_side(small: Path, tmp_path: Path, alone: s
         assert appeared == here - there
         assert [one.outcome for one in audit.verify_run(out)] == ["holds", "not checked"]
         refused("compare", *sides, "--out", tmp_path / "new", "--junit", tmp_path / "a.xml")
-    side.unlink() if side.is_file() else shutil.rmtree(side)
+    (place / "result.json").write_text("{}")
+    refused("compare", side, small / "second", "--out", tmp_path / "new")
+    shutil.rmtree(place)
     refused("compare", side, small / "second", "--out", tmp_path / "new")
