@@ -40,7 +40,7 @@ def give_back_freed_memory() -> None:
 
 
 EXTRAS = {
-    "model": ("torch",),
+    "model": ("torch", "statsmodels"),
     "spark": ("pyspark",),
     "explain": ("captum", "shap"),
     "concepts": ("sklearn",),

@@ -6,7 +6,7 @@ import pytest
 
 from audit import Policy, run_audit
 from audit.analyses.concepts import node_probes as of_concepts
-from audit.analyses.explanations import by_node as of_explanations
+from audit.analyses.explanations import evidence as of_explanations
 from audit.checks.rules import nodes
 from audit.engine.pairs import redundancy
 from audit.engine.statistics import two_rates
