@@ -210,10 +210,7 @@ def _models(view: Row) -> Chapter | None:
     rounding, model = rounding_of(view), view["model"]
     shown = [table(tables.MEASURES, [*_metrics(view.get("measures", ()))], rounding)]
     if model:
-        shown += [
-            table(tables.METRICS, [*_metrics(model["metrics"]["rows"])], rounding),
-            table(tables.CONFUSIONS, model["confusions"]["rows"], rounding),
-        ]
+        shown.append(table(tables.METRICS, [*_metrics(model["metrics"]["rows"])], rounding))
     lead = " ".join(_of_models(model, rounding)) if model else ""
     return chapter("Models and measures", shown, anchor="models", lead=lead)
 

@@ -35,13 +35,16 @@ def rendering(what: str, hint: str = "") -> Iterator[None]:
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    made = Environment(
         loader=PackageLoader("reports", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    # WeasyPrint sets a text that may break anywhere letter by letter: only long words may.
+    made.tests["long"] = lambda said, most: any(len(word) > most for word in said.split())
+    return made
 
 
 def page(template: str, **shown: Any) -> str:

@@ -2,7 +2,7 @@
 
 Each choice is installed by uv in an environment of its own, where the sample data are audited. The
 results must be those that this environment gives, and the PDFs have as many pages. What was
-installed is written to `TRIED`, which ``tests/unit/test_bounds.py`` compares with pyproject.toml.
+installed is written to `TRIED`; ``tests/contract/test_bounds.py`` compares it with pyproject.toml.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 import audit
 from audit.data.dataset import LabelDataset
-from audit.data.placing import REASONS
+from audit.data.mapping import REASONS
 from audit.data.predictions import Predictions, map_predictions
 from audit.data.raw_predictions import RawPredictions
 from audit.policy.policy import Policy

@@ -80,7 +80,8 @@ def text_table(path: Path, name: str, shape: TextShape) -> Table:
         raise InputError("a table with rows is required", found="an empty file", where=name)
     if any("\0" in line for line in lines):
         hint = "--encoding utf-16-le or utf-16-be reads such text without a byte order mark"
-        raise InputError("a table of text is required", found="null bytes", where=name, hint=hint)
+        found = "null bytes, as UTF-16 has them"
+        raise InputError("a table of text is required", found=found, where=name, hint=hint)
     form = _form_of(lines, shape.header)
     form = replace(form, before=form.before + shape.skip_rows)
 

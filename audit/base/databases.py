@@ -246,7 +246,6 @@ def _table(base: _Connection, name: str, query: str, order: Sequence[str] = ()) 
         scan=lambda columns, at_once: gathered(frames(columns), at_once),
         hashing=lambda: digest_of(frames(schema, schema)),
         queried={"path": base.name, "driver": driver, "query": query},
-        ordered=lambda by: _table(base, name, query, by),
     )
 
 

@@ -4,7 +4,6 @@ they were when they were first read."""
 from __future__ import annotations
 
 import codecs
-import contextlib
 import hashlib
 import io
 import json
@@ -312,28 +311,3 @@ def files_in(folder: Path) -> list[Path]:
     except OSError as error:
         found = error.strerror or str(error)
         raise InputError("a readable folder is required", found=found, where=folder) from None
-
-
-def estimated_rows(dataset: str | Path) -> int:
-    """Rows of a file, or of the parts of one table in a folder; 0 where that cannot be said.
-
-    Text has as many rows as its length allows, if all lines are as long as the first ones, packed
-    text five times as many. Texts in a folder are parts of one table if they begin with the same
-    line.
-    """
-    import pyarrow.parquet as pq
-
-    place, rows, first = Path(dataset), 0, set[bytes]()
-    with contextlib.suppress(AuditError, OSError, ValueError):  # the reader of the data refuses
-        for file in files_in(place) if place.is_dir() else [place]:
-            if file.suffix.lower() == ".parquet":
-                rows += pq.read_metadata(file).num_rows
-                continue
-            head = first_bytes(file)
-            first.add(head.partition(b"\n")[0])
-            if b"\0" in head or len(first) > 1:
-                return 0
-            length = file.stat().st_size * (5 if file.suffix.lower() in SUFFIXES else 1)
-            rows += length * head.count(b"\n") // max(len(head), 1)
-        return rows
-    return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,7 +12,6 @@ from types import MappingProxyType
 
 from audit.base.errors import InputError, first_cases
 
-_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)\s*(?:([KMGT])(i?))?B?", re.IGNORECASE)
 _STATED: ContextVar[Mapping[str, int]] = ContextVar("limits", default=MappingProxyType({}))
 MANY = 1_000
 """Labels from which an instance counts towards `PAIRS`: few have as many."""
@@ -121,19 +119,3 @@ def limits(**most: int) -> Iterator[None]:
 def stated_limits() -> dict[str, int]:
     """The limits that are stated where this is called, by name; what starts tasks hands them on."""
     return dict(_STATED.get())
-
-
-def size_of(text: str) -> int:
-    """Parse a size such as ``500MB``, ``4GB`` or ``2GiB`` to bytes.
-
-    Raises:
-        InputError: If the text is not a size.
-
-    >>> size_of("1.5 GB"), size_of("2GiB")
-    (1500000000, 2147483648)
-    """
-    found = _SIZE.fullmatch(text.strip())
-    if not found:
-        raise InputError("a size is required, such as 500MB, 4GB or 2GiB", found=repr(text))
-    unit = 1024 if found[3] else 1000
-    return int(float(found[1]) * unit ** " KMGT".index((found[2] or " ").upper()))

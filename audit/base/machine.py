@@ -31,10 +31,12 @@ def cores() -> int:
 
 
 def give_back_freed_memory() -> None:
-    """Give freed memory back to the operating system, where the C library would keep it.
-
-    The C library of GNU keeps what arrays below 32 MB leave behind. Elsewhere nothing is done.
+    """Give memory back to the operating system: of arrays that stand in files, and what was freed
+    where the C library keeps it, as that of GNU does of arrays below 32 MB.
     """
+    from audit.base.arrays import give_back_pages
+
+    give_back_pages()
     if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "malloc_trim"):
         library.malloc_trim(0)
 

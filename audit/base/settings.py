@@ -117,7 +117,7 @@ def _stored(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
-Engine: TypeAlias = Literal["memory", "stream", "spark"]
+Engine: TypeAlias = Literal["local", "spark"]
 """How to count: all in memory, in batches, or on Apache Spark."""
 Unlisted: TypeAlias = Literal["refuse", "hang"]
 """Treatment of labels that a hierarchy lacks: refuse them, or add them where their digits say."""

@@ -203,20 +203,6 @@ def write_workbook(tables: Mapping[str, pl.DataFrame], file: Path) -> None:
     The same tables give the same bytes. A longer name is cut to 31 characters, a longer text to
     32,767.
     """
-    with writing_workbook(file) as book:
-        heading = book.add_format({"bold": True})
-        for name, table in tables.items():
-            sheet = book.add_worksheet(name[:_LONGEST_NAME])
-            sheet.write_row(0, 0, table.columns, heading)
-            sheet.freeze_panes(1, 0)
-            cut = table.with_columns(pl.col(pl.String).str.slice(0, _LONGEST_CELL))
-            for column, values in enumerate(cut):
-                sheet.write_column(1, column, values)
-
-
-@contextmanager
-def writing_workbook(file: Path) -> Iterator[Any]:
-    """A workbook of `xlsxwriter` to fill, which is written when the block has ended."""
     from datetime import UTC, datetime
 
     from xlsxwriter import Workbook
@@ -225,5 +211,12 @@ def writing_workbook(file: Path) -> Iterator[Any]:
     stream = io.BytesIO()
     with Workbook(stream, {**plain, "in_memory": True}) as book:
         book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
-        yield book
+        heading = book.add_format({"bold": True})
+        for name, table in tables.items():
+            sheet = book.add_worksheet(name[:_LONGEST_NAME])
+            sheet.write_row(0, 0, table.columns, heading)
+            sheet.freeze_panes(1, 0)
+            cut = table.with_columns(pl.col(pl.String).str.slice(0, _LONGEST_CELL))
+            for column, values in enumerate(cut):
+                sheet.write_column(1, column, values)
     file.write_bytes(stream.getvalue())

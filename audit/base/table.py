@@ -58,7 +58,6 @@ class Table:
         queried: Of a query of a database, the address as it may be told, ``driver`` and ``query``.
         readings: What was found of how it is read.
         layout: Name of the published layout that it is of, where its columns do not tell.
-        ordered: Function of the same rows in the order of some columns, where a database has it.
         split_files: Whether the column ``split`` was made of the names of its files.
     """
 
@@ -72,7 +71,6 @@ class Table:
     queried: Mapping[str, str] = field(default_factory=dict)
     readings: tuple[Reading, ...] = ()
     layout: str = ""
-    ordered: Callable[[Sequence[str]], Table] | None = None
     split_files: bool = False
 
     def __str__(self) -> str:

@@ -29,11 +29,16 @@ app = typer.Typer(
 
 COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
     ("demo", demo, "", "try-it --no-pdf"),
-    ("run", run, "labels.csv --hierarchy icd9cm", "labels.csv --hierarchy tree.csv --memory 4GB"),
+    (
+        "run",
+        run,
+        "labels.csv --hierarchy icd9cm",
+        "labels.csv --hierarchy tree.csv --no-pdf",
+    ),
     ("report", report, "release-2", "release-2 --policy mine.toml --out judged"),
     ("verify", verify, "release-2", "release-2 --recompute --data labels.csv"),
     ("compare", compare, "release-1 release-2", "release-1 release-2 --out changes"),
-    ("history", history, "release-1 release-2", "release-* --out history.json --overwrite"),
+    ("history", history, "release-1 release-2", "release-* --out history.html --overwrite"),
     ("explore", explore, "release-2", "release-2 --show-instances --port 8080"),
     (
         "export",
@@ -47,11 +52,11 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
         "release-2 malformed_code:refused --sample 5",
         "release-2 --instance 300001",
     ),
-    ("fixes", fixes, "release-2", "release-2 --xlsx decisions.xlsx"),
+    ("fixes", fixes, "release-2", "release-2 --csv decisions.csv"),
     (
         "apply",
         apply,
-        "release-2 --decisions decisions.xlsx --out release-3",
+        "release-2 --decisions decisions.csv --out release-3",
         "release-2 --certain --out release-3",
     ),
     ("sample", sample, "release-2 --csv blind.csv", "release-2 --judged blind.csv --json"),

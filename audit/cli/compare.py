@@ -47,11 +47,12 @@ def compare(
         unrendered = render_comparison(shared, (old, new), folder / COMPARISON.reports[0])
         command = ["audit", *sys.argv[1:]]
         seal_comparison(folder, comparison, (old, new), command=command, started=started)
-    from audit.cli.terminal.listings import comparison_summary, machine_comparison
-
     if as_json:
-        print_json(machine_comparison(shared, out, unrendered))
+        not_written = [str(error) for error in unrendered]
+        print_json({"comparison": str(out), **shared, "not_written": not_written})
     else:
+        from audit.cli.terminal.listings import comparison_summary
+
         print_shown(comparison_summary(shared))
     print_report_place(out / COMPARISON.reports[0], unrendered, as_json=as_json)
     publish(of_comparison(shared, unrendered, imprint_of_run(new).title), junit)
@@ -62,9 +63,7 @@ def history(
     runs: Annotated[tuple[Path, ...], Argument("Folders of the runs.", metavar="RUN...")],
     out: Annotated[
         Path | None,
-        Option(
-            "Write the history too, as a page to .html, else as JSON.", metavar="FILE", writes=True
-        ),
+        Option("Write the history as a page of HTML.", metavar="FILE", writes=True),
     ] = None,
     as_named: Annotated[
         bool, Option("Keep the runs in the order in which they are named.")
@@ -76,7 +75,6 @@ def history(
     """Show how checks, metrics and findings changed over several runs."""
     from audit.base.disk import replacing
     from audit.cli.terminal.listings import history_summary
-    from audit.results.result import to_json_bytes
     from audit.runs.history import history_of
     from audit.runs.shared_runs import read_shared_runs
     from reports.compared import history_html
@@ -84,11 +82,8 @@ def history(
     told = history_of(read_shared_runs(runs), as_named=as_named)
     if out is not None:
         with replacing(out, overwrite=overwrite) as file:
-            if out.suffix == ".html":
-                file.write_bytes(history_html(told).encode())
-            else:
-                file.write_bytes(to_json_bytes(told))
+            file.write_bytes(history_html(told).encode())
     if as_json:
-        print_json({name: told[name] for name in ("order", "runs", "steps")})
+        print_json(told)
     else:
         print_shown(history_summary(told))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +12,7 @@ from audit.base.errors import InputError
 from audit.base.plurals import counted
 from audit.base.settings import Argument, Option, located
 from audit.cli.options import PrintJson, RunFolder
-from audit.cli.output import print_shown
+from audit.cli.output import print_json, print_shown
 
 if TYPE_CHECKING:
     from audit.hierarchies.hierarchy import Hierarchy
@@ -30,42 +29,32 @@ def fixes(
     csv: Annotated[
         Path | None, Option("Write a sheet to decide on as CSV.", metavar="FILE", writes=True)
     ] = None,
-    xlsx: Annotated[
-        Path | None,
-        Option(
-            "Write it as a workbook, with a sheet for each finding.", metavar="FILE", writes=True
-        ),
-    ] = None,
     overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
+    as_json: PrintJson = False,
 ) -> None:
     """Propose what would mend the findings of a run: which label of which record becomes what."""
-    from audit.base.stored_tables import defused
     from audit.cli.terminal.listings import proposal_summary
-    from audit.runs.fixes.decision_book import write_decision_book
     from audit.runs.fixes.sheet import Proposals
     from audit.runs.read import read_run
 
-    if overwrite and csv is None and xlsx is None:
-        raise InputError("--overwrite needs --csv or --xlsx", found="--overwrite alone")
+    if overwrite and csv is None:
+        raise InputError("--overwrite needs --csv", found="--overwrite alone")
     proposals = Proposals(read_run(run))
-    if csv is None and xlsx is None:
-        print_shown(proposal_summary(proposals.summary()))
-        return
-    sheet = proposals.sheet(finding)
-    said = counted(len(sheet), "proposals")
     if csv is not None:
-        _write(csv, defused(sheet).write_csv, f"Sheet: {csv} ({said})", overwrite)
-    if xlsx is not None:
-        book = partial(write_decision_book, sheet)
-        _write(xlsx, book, f"Workbook: {xlsx} ({said})", overwrite)
+        _write(proposals.sheet(finding), csv, "proposals", overwrite)
+    elif as_json:
+        print_json({"proposals": proposals.summary().to_dicts()})
+    else:
+        print_shown(proposal_summary(proposals.summary()))
 
 
-def _write(file: Path, write: Callable[[Path], object], said: str, overwrite: bool) -> None:
+def _write(sheet: Any, file: Path, what: str, overwrite: bool) -> None:
     from audit.base.disk import replacing
+    from audit.base.stored_tables import defused
 
     with replacing(file, overwrite=overwrite) as begun:
-        write(begun)
-    typer.echo(said)
+        defused(sheet).write_csv(begun)
+    typer.echo(f"Sheet: {file} ({counted(len(sheet), what)})")
 
 
 def apply(
@@ -166,9 +155,6 @@ def sample(
     csv: Annotated[
         Path | None, Option("Write the blind sheet to judge as CSV.", metavar="FILE", writes=True)
     ] = None,
-    xlsx: Annotated[
-        Path | None, Option("Write it as a workbook.", metavar="FILE", writes=True)
-    ] = None,
     judged: Annotated[
         Path | None,
         Option(
@@ -181,41 +167,29 @@ def sample(
     overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
 ) -> None:
     """Draw records of findings among as many others, for coders who do not know which is which."""
-    from audit.base.stored_tables import defused
-    from audit.runs.fixes.decision_book import write_blind_book
     from audit.runs.fixes.judgements import Sample
     from audit.runs.read import read_run
 
-    writes = csv is not None or xlsx is not None
-    if writes == (judged is not None):
-        raise InputError(
-            "--csv FILE or --xlsx FILE, or --judged FILE, is required",
-            found="both" if writes else "neither",
-        )
+    if (csv is None) == (judged is None):
+        found = "neither" if csv is None else "both"
+        raise InputError("--csv FILE or --judged FILE is required", found=found)
     if as_json and judged is None:
         raise InputError("--json needs --judged FILE", found="none")
     result = read_run(run)
-    if judged is not None:
-        _tell_confirmed(result, judged, as_json=as_json)
-        return
-    drawn = Sample(result, per_finding, seed).sheet()
-    said = counted(len(drawn), "records")
     if csv is not None:
-        _write(csv, defused(drawn).write_csv, f"Sheet: {csv} ({said})", overwrite)
-    if xlsx is not None:
-        book = partial(write_blind_book, drawn)
-        _write(xlsx, book, f"Workbook: {xlsx} ({said})", overwrite)
+        _write(Sample(result, per_finding, seed).sheet(), csv, "records", overwrite)
+    elif judged is not None:
+        _tell_confirmed(result, judged, as_json=as_json)
 
 
 def _tell_confirmed(run: AuditResult, sheet: Path, *, as_json: bool) -> None:
     from dataclasses import asdict
 
-    from audit.cli.output import print_json
     from audit.cli.terminal.listings import confirmed_lines
     from audit.runs.fixes.judgements import confirmed
-    from audit.runs.fixes.sheet import read_cells
+    from audit.runs.fixes.sheet import read_table
 
-    found = confirmed(run, read_cells(sheet), sheet)
+    found = confirmed(run, read_table(sheet), sheet)
     if as_json:
         print_json({"findings": [asdict(one) for one in found]})
     else:

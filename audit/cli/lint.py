@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
 from audit.base.settings import Argument, HierarchyShape
-from audit.cli.options import FailOn, JUnitFile, PrintJson, Quiet, Severity
+from audit.cli.options import FailOn, JUnitFile, PrintJson, Quiet
 from audit.cli.output import print_json, print_shown, shown_progress
 from audit.runs.settings import Relations, TitleFiles
-
-_FAILING: Mapping[Severity, tuple[str, ...]] = {
-    "never": (),
-    "error": ("error",),
-    "warning": ("error", "warning"),
-}
 
 
 def lint(
@@ -51,8 +44,7 @@ def lint(
 
         print_shown(lint_summary(result))
     from audit.cli.ci_output import publish
-    from audit.cli.outcomes import of_lint
+    from audit.cli.outcomes import FAILING, of_lint
 
     publish(of_lint(result, fail_on), junit)
-    failing = any(finding.severity in _FAILING[fail_on] for finding in result.findings)
-    raise typer.Exit(int(failing))
+    raise typer.Exit(int(any(one.severity in FAILING[fail_on] for one in result.findings)))

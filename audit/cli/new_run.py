@@ -46,23 +46,13 @@ def make_run(
         allowing(settings.allow_network),
     ):
         result, unrendered = _written(settings, output, progress, keep_instances)
-    summarise(
-        result, output.out, unrendered, as_json=output.as_json, memory=_memory(settings.memory)
-    )
+    summarise(result, output.out, unrendered, as_json=output.as_json)
     if finish is not None:
         finish()
     tell_no_pdf(output.pdf, output.out, unrendered, as_json=output.as_json)
     title, shared = settings.title or "", result.shared()
     publish(of_audit(command, shared, output.fail_on, unrendered, title), output.junit)
     raise typer.Exit(exit_status(result, output.fail_on, unrendered))
-
-
-def _memory(asked: int | None) -> dict[str, int] | None:
-    """Bytes that ``--memory`` states and the whole process took, and by how much that is more."""
-    if asked is None:
-        return None
-    took = _most_memory()
-    return {"asked": asked, "took": took, "exceeded_by": max(0, took - asked)}
 
 
 def _written(
@@ -93,13 +83,3 @@ def _written(
         command = ["audit", *map(told_address, sys.argv[1:])]
         seal(folder, result, command=command, started=started, settings=stored)
     return result, unrendered
-
-
-def _most_memory() -> int:
-    """Bytes that this process took at most until now; 0 where the system does not say."""
-    try:
-        import resource
-    except ImportError:
-        return 0
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from audit.cli.options import Severity
-from audit.results.findings import SEVERITIES
+from audit.results.findings import SEVERITIES, promise
 from audit.results.order import first_findings
 
 if TYPE_CHECKING:
@@ -16,21 +16,20 @@ if TYPE_CHECKING:
 
 State: TypeAlias = Literal["passed", "failed", "crashed", "skipped"]
 
-_FAILING: Mapping[Severity, tuple[str, ...]] = {
-    "never": SEVERITIES[:1],
+FAILING: Mapping[Severity, tuple[str, ...]] = {
+    "never": (),
     "error": SEVERITIES[:1],
     "warning": SEVERITIES[:2],
 }
-"""Severities of findings that fail their check; errors do without ``--fail-on`` too."""
+"""Severities of findings that give exit status 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One sentence of a check, how much it matters, and what to do about it."""
+    """One sentence of a check, how much it matters, and the finding that it is of."""
 
     severity: str
     sentence: str
-    to_do: str = ""
     finding: str = ""
 
 
@@ -57,21 +56,14 @@ class Outcome:
     """What one command found.
 
     Args:
-        facts: What identifies the data, the hierarchy, the policy and the tool, by name.
         first: Ids of the findings to act on first.
     """
 
     command: str
     title: str
-    word: str
     sentence: str
     cases: tuple[Case, ...]
-    facts: Mapping[str, str]
     first: tuple[str, ...] = ()
-
-    def count(self, state: State) -> int:
-        """Number of cases in a state."""
-        return sum(case.state == state for case in self.cases)
 
     def ranked(self) -> list[tuple[Case, Statement]]:
         """Every sentence with its check: those to act on first, then the worst of each check."""
@@ -86,6 +78,22 @@ class Outcome:
         return [(case, statement) for *_, case, statement in every]
 
 
+def _case(
+    name: str,
+    title: str,
+    statements: Iterable[Statement],
+    fail_on: Severity,
+    status: str = "",
+    **more: Any,
+) -> Case:
+    """A check that ran; errors fail it without ``--fail-on`` too."""
+    worst = tuple(sorted(statements, key=lambda one: SEVERITIES.index(one.severity)))
+    failing = FAILING[fail_on] or FAILING["error"]
+    of_status = {"fail": "error", "warn": "warning"}.get(status)
+    failed = any(one in failing for one in (of_status, *(said.severity for said in worst)))
+    return Case(name, title, "failed" if failed else "passed", worst, **more)
+
+
 def of_audit(
     command: str,
     shared: Mapping[str, Any],
@@ -96,43 +104,29 @@ def of_audit(
     """The outcome of an audit."""
     from reports.findings import verdict
 
-    stated = verdict(shared)
-    cases = tuple(_of_check(check, _FAILING[fail_on]) for check in shared["checks"])
+    cases = (_of_check(check, fail_on) for check in shared["checks"])
     return Outcome(
         command=command,
         title=title or str(shared["identity"]["data"]["title"] or ""),
-        word=stated.head,
-        sentence=" ".join(stated.sentences),
+        sentence=verdict(shared).said,
         cases=(*cases, *_of_reports(unrendered)),
-        facts=_identity(shared["identity"]) | _rounding(shared["rounding"]),
         first=tuple(finding["id"] for _, finding in first_findings(shared)),
     )
 
 
-def _of_check(check: Mapping[str, Any], failing: Sequence[str]) -> Case:
-    from audit.results.findings import promise
-
+def _of_check(check: Mapping[str, Any], fail_on: Severity) -> Case:
     name, title, reason = check["name"], check["title"], str(check["reason"] or "")
     if check["status"] == "not_applicable":
         return Case(name, title, "skipped", (Statement("note", reason),))
     if check["status"] == "error":
         return Case(name, title, "crashed", (Statement("error", reason),))
-    statements = sorted(
-        (
-            Statement(
-                finding["severity"],
-                " ".join((finding["statement"], *promise(finding))),
-                finding["curator"],
-                finding["id"],
-            )
-            for finding in check["findings"]
-            if finding["waiver"] is None
-        ),
-        key=lambda one: SEVERITIES.index(one.severity),
+    statements = (
+        Statement(one["severity"], " ".join((one["statement"], *promise(one))), one["id"])
+        for one in check["findings"]
+        if one["waiver"] is None
     )
-    failed = {"fail": "error", "warn": "warning"}.get(check["status"]) in failing
-    state: State = "failed" if failed else "passed"
-    return Case(name, title, state, tuple(statements), check["not_shown"], check["not_told"])
+    more = {"unsaid": check["not_shown"], "not_told": check["not_told"]}
+    return _case(name, title, statements, fail_on, check["status"], **more)
 
 
 def _of_reports(unrendered: Iterable[Exception]) -> Iterator[Case]:
@@ -141,42 +135,17 @@ def _of_reports(unrendered: Iterable[Exception]) -> Iterator[Case]:
         yield Case(f"report_{place}", "Could the report be rendered?", "crashed", (statement,))
 
 
-def _rounding(rounding: Mapping[str, Any] | None) -> dict[str, str]:
-    """What is said of rounded counts."""
-    return {"rounding": str(rounding["note"])} if rounding else {}
-
-
-def _identity(identity: Mapping[str, Any], side: str = "") -> dict[str, str]:
-    """What identifies a run; what it does not have is left out."""
-    data, hierarchy, policy = (identity[name] for name in ("data", "hierarchy", "policy"))
-    facts = {
-        "data.format": data["format"],
-        "hierarchy.name": hierarchy["name"],
-        "hierarchy.sha256": hierarchy["sha256"],
-        "policy.name": policy["name"],
-        "policy.sha256": policy["sha256"],
-        "normaliser": identity["normaliser"],
-        "tool": f"{identity['tool']['name']} {identity['tool']['version']}",
-    }
-    return {f"{side}{name}": str(fact) for name, fact in facts.items() if fact is not None}
-
-
 def of_comparison(
     shared: Mapping[str, Any], unrendered: Sequence[Exception] = (), title: str = ""
 ) -> Outcome:
     """The outcome of a comparison; a check fails by an error that is new, or worse than before."""
     from reports.compared import verdict
 
-    stated = verdict(shared)
-    identity = shared["identity"]
-    facts = {k: v for s in ("old", "new") for k, v in _identity(identity[s], f"{s}.").items()}
     return Outcome(
         command="compare",
-        title=title or str(identity["new"]["data"]["title"] or ""),
-        word=stated.head,
-        sentence=" ".join(stated.sentences),
+        title=title or str(shared["identity"]["new"]["data"]["title"] or ""),
+        sentence=verdict(shared).said,
         cases=(*map(_of_changes, shared["checks"]), *_of_reports(unrendered)),
-        facts=facts,
     )
 
 
@@ -186,20 +155,15 @@ def _of_changes(check: Mapping[str, Any]) -> Case:
         why = "the later run does not have this check" if status is None else "it does not apply"
         return Case(name, title, "skipped", (Statement("note", why),))
     if status == "error":
-        return Case(
-            name, title, "crashed", (Statement("error", "The check crashed in the later run."),)
-        )
+        crashed = Statement("error", "The check crashed in the later run.")
+        return Case(name, title, "crashed", (crashed,))
     worse = [one for one in check["findings"] if one["change"] in ("new", "worse")]
-    statements = sorted(
-        (
-            Statement(one["severity_new"], f"{one['change'].capitalize()}: {_sentence_of(one)}")
-            for one in worse
-        ),
-        key=lambda one: SEVERITIES.index(one.severity),
+    statements = (
+        Statement(one["severity_new"], f"{one['change'].capitalize()}: {_sentence_of(one)}")
+        for one in worse
     )
-    failed = any(one.severity == "error" for one in statements)
-    unsaid = check["changes"]["new"] + check["changes"]["worse"] - len(statements)
-    return Case(name, title, "failed" if failed else "passed", tuple(statements), unsaid)
+    unsaid = check["changes"]["new"] + check["changes"]["worse"] - len(worse)
+    return _case(name, title, statements, "error", unsaid=unsaid)
 
 
 def _sentence_of(finding: Mapping[str, Any]) -> str:
@@ -221,27 +185,17 @@ def of_verification(run: str, verdicts: Sequence[Verdict]) -> Outcome:
     )
     broken = sum(case.state == "failed" for case in cases)
     sentence = f"Of {len(cases)} steps of the verification, {broken} do not hold."
-    word = "Does not hold" if broken else "Holds"
-    return Outcome("verify", run, word, sentence, cases, {"run": run})
+    return Outcome("verify", run, sentence, cases)
 
 
 def of_lint(result: LintResult, fail_on: Severity) -> Outcome:
     """The outcome of linting a hierarchy: a case for each rule."""
     from audit.hierarchies.lint import RULES
 
-    cases = tuple(_of_rule(rule, said["question"], result, fail_on) for rule, said in RULES.items())
+    cases = []
+    for rule, said in RULES.items():
+        own = (one for one in result.findings if one.rule == rule)
+        statements = (Statement(one.severity, f"{one.statement} {one.advice}") for one in own)
+        cases.append(_case(rule, said["question"], statements, fail_on))
     sentence = f"{len(result.findings)} findings in {len(result.hierarchy):,} nodes."
-    severities = [one.severity for one in result.findings]
-    word = min(severities, key=SEVERITIES.index, default="pass").capitalize()
-    name = result.hierarchy.name
-    return Outcome("lint", name, word, sentence, cases, {"hierarchy.name": name})
-
-
-def _of_rule(rule: str, title: str, result: LintResult, fail_on: Severity) -> Case:
-    statements = tuple(
-        Statement(one.severity, f"{one.statement} {one.advice}")
-        for one in result.findings
-        if one.rule == rule
-    )
-    failed = any(one.severity in _FAILING[fail_on] for one in statements)
-    return Case(rule, title, "failed" if failed else "passed", statements)
+    return Outcome("lint", result.hierarchy.name, sentence, tuple(cases))

@@ -15,9 +15,15 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, Task, TaskID, TextColumn
+from rich.progress import (
+    BarColumn,
+    ProgressColumn,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as Live
-from rich.text import Text
 
 from audit.base.disk import dated
 from audit.base.errors import AuditError, InputError, RenderError
@@ -32,76 +38,31 @@ if TYPE_CHECKING:
 
 
 def progress_columns() -> tuple[ProgressColumn, ...]:
-    """Columns of a running step: progress, speed, and time left or elapsed."""
+    """Columns of a running step: a bar, how much is done, and the time left or taken."""
     return (
         SpinnerColumn(finished_text=" "),
         TextColumn("{task.description}"),
-        _Bar(bar_width=24),
-        _Rate(),
-        _Time(),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[said]}", style="dim"),
+        TimeRemainingColumn(compact=True, elapsed_when_finished=True),
     )
 
 
 def following(live: Live) -> Progress:
     """Progress callback that shows each step on its own line; a new name ends the previous step."""
-    shown: list[tuple[str, TaskID]] = []
+    steps: dict[str, TaskID] = {}
 
     def follow(step: str, done: int = 0, total: int | None = None, unit: str = "") -> None:
-        if not shown or shown[-1][0] != step:
-            for _, before in shown[-1:]:
-                _end(live, before)
-            shown.append((step, live.add_task(step, total=total, unit=unit)))
-        live.update(shown[-1][1], completed=done, total=total, unit=unit)
+        if step not in steps:
+            for task in live.tasks:
+                if not task.finished:
+                    live.update(task.id, total=task.completed)
+            steps[step] = live.add_task(step, total=total, said="")
+        of = f" of {total:,}" if total else ""
+        said = f"{done:,}{of} {unit}" if unit and done else ""
+        live.update(steps[step], completed=done, total=total, said=said)
 
     return follow
-
-
-def _end(live: Live, step: TaskID) -> None:
-    """Stop the clock of a step; one without a known end has come to it."""
-    task = live.tasks[step]
-    if not task.finished:
-        live.update(step, total=task.completed, completed=task.completed)
-
-
-class _Bar(BarColumn):
-    """A bar where the end is known and ahead."""
-
-    def render(self, task: Task) -> Any:
-        return super().render(task) if task.total and not task.finished else Text("")
-
-
-class _Rate(ProgressColumn):
-    """What is done, of how much, and how much of it a second."""
-
-    def render(self, task: Task) -> Text:
-        unit = task.fields.get("unit", "")
-        if not unit or not task.completed:
-            return Text("")
-        of = "" if task.finished else f" of {int(task.total or 0):,}"
-        seconds = task.finished_time or task.elapsed
-        rate = f", {_few_digits(task.completed / seconds)} {unit}/s" if seconds else ""
-        return Text(f"{int(task.completed):,}{of} {unit}{rate}", "dim")
-
-
-class _Time(ProgressColumn):
-    """The time left where it can be estimated, else the time passed."""
-
-    max_refresh = 0.5
-
-    def render(self, task: Task) -> Text:
-        left = None if task.finished else task.time_remaining
-        if left is not None:
-            return Text(f"{_clock(left)} left", "dim")
-        return Text(_clock(task.finished_time or task.elapsed or 0), "dim")
-
-
-def _few_digits(rate: float) -> str:
-    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes}:{rest:02}"
 
 
 READ_ENOUGH = 141
@@ -175,16 +136,14 @@ def _ended_as_by_ctrl_c() -> Iterator[None]:
             raise KeyboardInterrupt
         on_ctrl_c(signal.SIGINT, frame)
 
-    before = {
-        number: signal.signal(number, interrupt)
-        for number in signals
-        if signal.getsignal(number) is signal.SIG_DFL
-    }
+    own = [number for number in signals if signal.getsignal(number) is signal.SIG_DFL]
+    for number in own:
+        signal.signal(number, interrupt)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number in own:
+            signal.signal(number, signal.SIG_DFL)
 
 
 _QUIET = ContextVar("quiet", default=False)
@@ -252,25 +211,18 @@ def summarise(
     unrendered: list[RenderError],
     *,
     as_json: bool,
-    memory: Mapping[str, int] | None = None,
 ) -> None:
     """Print the summary of an audit, as text or as JSON, and the path of its report."""
     from audit.cli.terminal.summary import machine_summary, summary
 
     shared = result.shared()
     if as_json:
-        print_json({**machine_summary(shared, out, unrendered), "memory": memory})
+        print_json(machine_summary(shared, out, unrendered))
     else:
         print_shown(summary(shared, out))
     print_report_place(out / "report.html", unrendered, as_json=as_json)
     if shared["rounding"] and not as_json:
         typer.echo(f"Exact numbers: audit explore {out}, or audit report {out} --exact")
-    if memory and memory["exceeded_by"] and not as_json:
-        asked, took, more = (f"{memory[name] / 1e6:,.0f}" for name in memory)
-        typer.echo(
-            f"Memory: the process took {took} MB, {more} MB more than --memory {asked}MB, "
-            "which the counts alone keep to."
-        )
 
 
 def print_report_place(path: Path, unrendered: list[RenderError], *, as_json: bool = False) -> None:

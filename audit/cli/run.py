@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from dataclasses import replace
 from importlib.resources import as_file, files
 from itertools import accumulate
 from pathlib import Path
@@ -52,8 +51,10 @@ def run(
     """Audit a dataset and write a run: HTML, PDF, JSON and tables."""
     _use_threads(jobs)
     _refuse_options_of_predictions(settings)
+    if settings.master and settings.engine != "spark":
+        raise InputError("--master needs --engine spark", found=settings.engine)
     make_run(
-        _with_engine(settings),
+        settings,
         output,
         command="run",
         keep_instances=keep_instances,
@@ -74,19 +75,6 @@ def _refuse_options_of_predictions(settings: Settings) -> None:
         raise InputError(
             f"{', '.join(given)} can be given only with --predictions", found="no predictions"
         )
-
-
-def _with_engine(settings: Settings) -> Settings:
-    """The settings with the engine that counts, unless their size decides it."""
-    chosen = settings.counting
-    goes_with = {
-        "--memory": (settings.memory is not None, "stream"),
-        "--master": (settings.master, "spark"),
-    }
-    for option, (given, needed) in goes_with.items():
-        if given and chosen != needed:
-            raise InputError(f"{option} needs --engine {needed}", found=chosen)
-    return settings if settings.large else replace(settings, engine=chosen)
 
 
 def _use_threads(jobs: int | None) -> None:

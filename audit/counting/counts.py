@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
+from audit.base.arrays import stored
 from audit.base.dag import FloatArray, IntArray
 from audit.base.progress import Progress
 from audit.base.readings import Reading
@@ -18,7 +19,7 @@ from audit.counting.pair_table import PairTable
 from audit.counting.pair_verdicts import keys_of
 from audit.counting.residual_nodes import Residual, residual_kinds
 from audit.data.dataset import LabelDataset
-from audit.data.placing import Ledger
+from audit.data.mapping import Ledger
 from audit.engine.pairs.entailed import in_line, joint_entailed
 from audit.engine.pairs.margins import (
     LEAST_LABELS,
@@ -152,20 +153,7 @@ class PairCount(Counts):
 
     def pair_records(self) -> PairRecords:
         """The counts of records from which pairs are judged, without groups."""
-        size, n_nodes = self.records.at("size", LEAST_LABELS), len(self.hierarchy)
-        cuts, lengths = length_cuts(size), np.flatnonzero(size)
-        stratum = np.full(len(size), NO_STRATUM, np.int64)
-        stratum[lengths] = strata_of(lengths, cuts)
-        margins = {
-            kind: with_parts(self.records.of(kind), stratum, n_nodes ** (1 + (kind == "between")))
-            for kind in MARGINS
-        }
-        sizes = np.bincount(stratum[lengths], size[lengths]).astype(np.int64)
-        return PairRecords(
-            strata=strata_from(cuts, sizes, margins, n_nodes),
-            entailed=self.records.of("entailed"),
-            alone=self.records.at("alone", n_nodes),
-        )
+        return by_length(self.records, len(self.hierarchy))
 
     def pairs_of(self, records: PairRecords, progress: Progress) -> PairTable:
         """Every pair with a joint instance."""
@@ -184,6 +172,24 @@ class PairCount(Counts):
 
     def __len__(self) -> int:
         return self.ledger.instances
+
+
+def by_length(records: Records, n_nodes: int) -> PairRecords:
+    """The counts from which pairs are judged, the strata being lengths alone, without groups."""
+    size = records.at("size", LEAST_LABELS)
+    cuts, lengths = length_cuts(size), np.flatnonzero(size)
+    stratum = np.full(len(size), NO_STRATUM, np.int64)
+    stratum[lengths] = strata_of(lengths, cuts)
+    margins = {
+        kind: with_parts(records.of(kind), stratum, n_nodes ** (1 + (kind == "between")))
+        for kind in MARGINS
+    }
+    sizes = np.bincount(stratum[lengths], size[lengths]).astype(np.int64)
+    return PairRecords(
+        strata=strata_from(cuts, sizes, margins, n_nodes),
+        entailed=records.of("entailed"),
+        alone=records.at("alone", n_nodes),
+    )
 
 
 def mapped_of(
@@ -217,8 +223,8 @@ def pair_table(
     alone = joint_entailed(keys, pairs["joint"].to_numpy(), entailed, lines)
     del keys
     table = pairs.with_columns(
-        pl.Series("joint_entailed", alone),
-        *(pl.Series(name, values / UNIT) for name, values in (sums or {}).items()),
+        pl.Series("joint_entailed", stored(alone)),
+        *(pl.Series(name, stored(values / UNIT)) for name, values in (sums or {}).items()),
     )
     return PairTable(table.lazy(), lambda: hierarchy, counts.support, counts.ledger.instances)
 
@@ -227,9 +233,9 @@ def counted_pairs(counts: PairCounts, instances: int) -> pl.DataFrame:
     """`ENDS`, ``joint`` and ``confusion`` of each pair, its mean over all instances."""
     return pl.DataFrame(
         {
-            "a": counts.a.astype(np.uint32),
-            "b": counts.b.astype(np.uint32),
-            "joint": counts.joint,
-            "confusion": counts.confusion_sum / max(instances, 1),
+            "a": stored(counts.a.astype(np.uint32)),
+            "b": stored(counts.b.astype(np.uint32)),
+            "joint": stored(counts.joint),
+            "confusion": stored(counts.confusion_sum / max(instances, 1)),
         }
     )

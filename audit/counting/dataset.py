@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,17 +10,27 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csc_array, csr_array
 
+from audit.base.arrays import give_back_pages
 from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress
-from audit.counting.counts import Counts, PairRecords, counted_pairs, mapped_of, pair_table
+from audit.counting.counts import (
+    Counts,
+    PairRecords,
+    by_length,
+    counted_pairs,
+    mapped_of,
+    pair_table,
+)
 from audit.counting.pair_table import PairTable
 from audit.counting.residual_nodes import Residual
 from audit.data.dataset import LabelDataset
-from audit.data.placing import REASONS
-from audit.engine.pairs.carried import LabelsBelow
+from audit.data.mapping import REASONS
+from audit.engine.pairs.carried import AtNodes
 from audit.engine.pairs.entailed import count_entailed
 from audit.engine.pairs.margins import (
+    MARGINS,
+    Margin,
     Strata,
     count_margins,
     length_cuts,
@@ -28,8 +38,9 @@ from audit.engine.pairs.margins import (
     strata_of,
 )
 from audit.engine.pairs.pair_counts import PairCounts, count_pairs
-from audit.engine.pairs.record_counts import InstanceCounts, RecordRows
-from audit.engine.pairs.sums import UNIT, weighed_sums
+from audit.engine.pairs.record_counts import InstanceCounts, Mapped, RecordCounts, RecordRows
+from audit.engine.pairs.rows import GrowingRows, row_slices
+from audit.engine.pairs.sums import UNIT, Sums, summed, weighed_sums
 from audit.engine.statistics.grouped import (
     Alike,
     Grouped,
@@ -61,23 +72,48 @@ class Instances(Counts):
         return self.dataset
 
     @cached_property
-    def records(self) -> InstanceCounts:
-        """Counts of whole instances by kind and key.
-
-        Under ``label`` the key of a node is its index, and that of a reason of refused labels is
-        the number of nodes plus its position in `REASONS`.
-        """
+    def _known(self) -> Mapped:
+        """The key of a node as a label is its index, and that of a reason of refused labels the
+        number of nodes plus its position in `REASONS`."""
         hierarchy = self.hierarchy
         nodes, reasons = np.arange(len(hierarchy)), np.arange(len(REASONS))
         node_of = np.concatenate([nodes, np.full_like(reasons, -1)])
         reason_of = np.concatenate([np.full_like(nodes, -1), reasons])
-        mapped = mapped_of(hierarchy, self.residual, node_of, reason_of)
-        return InstanceCounts(_rows(self.dataset), mapped)
+        return mapped_of(hierarchy, self.residual, node_of, reason_of)
+
+    @cached_property
+    def _counted(self) -> tuple[RecordCounts, Sparse, Sparse, AtNodes]:
+        n_nodes = len(self.hierarchy)
+        records, at_nodes = RecordCounts(), AtNodes()
+        aggregated, specific = GrowingRows(n_nodes, np.int32), GrowingRows(n_nodes, np.int64)
+        for rows in _record_rows(self.dataset):
+            counts = InstanceCounts(rows, self._known)
+            records.add(counts)
+            aggregated.add(counts.carried.values)
+            specific.add(counts.carried.specific)
+            at_nodes.add(counts.carried.facts)
+            give_back_pages()
+        return records, aggregated.whole(), specific.whole(), at_nodes
+
+    @property
+    def records(self) -> RecordCounts:
+        """Counts of whole instances by kind and key."""
+        return self._counted[0]
 
     @property
     def aggregated(self) -> Sparse:
         """Aggregated values of labels, shape (n_instances, n_nodes), int32 canonical CSR."""
-        return self.records.carried.values
+        return self._counted[1]
+
+    @property
+    def specific(self) -> Sparse:
+        """Most specific labels, shape (n_instances, n_nodes)."""
+        return self._counted[2]
+
+    @property
+    def at_nodes(self) -> AtNodes:
+        """The instances that carry each node, and what they have there."""
+        return self._counted[3]
 
     @property
     def _confused(self) -> Sparse:
@@ -87,26 +123,11 @@ class Instances(Counts):
         return aggregated_values(self.hierarchy, self.dataset.direct, self.policy.aggregation)
 
     @property
-    def _carried(self) -> Sparse:
+    def carried(self) -> Sparse:
         """Whether an instance carries a node, shape (n_instances, n_nodes), canonical CSR."""
         values = self.aggregated
         carried = np.ones(values.nnz, np.bool_), values.indices, values.indptr
         return csr_array(carried, shape=values.shape)
-
-    @cached_property
-    def carriers(self) -> Sparse:
-        """Instances that carry each node, shape (n_nodes, n_instances), canonical CSR of True."""
-        return csr_array(self._carried.T)
-
-    @cached_property
-    def labelled_at(self) -> Sparse:
-        """Direct labels by node, shape (n_nodes, n_instances), canonical CSR."""
-        return csr_array(self.dataset.direct.T)
-
-    @property
-    def below(self) -> LabelsBelow:
-        """Direct labels strictly below each node, with the residual ones counted separately."""
-        return self.records.carried.below
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -127,11 +148,6 @@ class Instances(Counts):
         numbers = self.dataset.instances.select(named.rank("dense")).to_series()
         return numbers.to_numpy().astype(np.int64) - 1
 
-    @property
-    def specific(self) -> Sparse:
-        """Most specific labels, shape (n_instances, n_nodes)."""
-        return self.records.carried.specific
-
     @cached_property
     def alike(self) -> Alike | None:
         """How much instances of a group resemble each other; None if no group has several."""
@@ -147,7 +163,9 @@ class Instances(Counts):
     def pair_records(self) -> PairRecords:
         """The counts of records from which pairs are judged, by those strata of the policy that
         the dataset has."""
-        return self.parted_by(self.policy.strata)
+        if self.policy.strata or self.alike is not None:
+            return self.parted_by(self.policy.strata)
+        return by_length(self.records, len(self.hierarchy))
 
     def parted_by(self, columns: tuple[str, ...]) -> PairRecords:
         """The counts of records from which pairs are judged, with given columns as strata."""
@@ -169,11 +187,17 @@ class Instances(Counts):
 
     def _margins(self, cuts: IntArray, stratum: IntArray, weight: IntArray | None = None) -> Strata:
         """The margins of the instances that take part, by weight where there is one."""
-        branches, part = self.records.mapped.branch_of, np.flatnonzero(stratum >= 0)
-        margins = count_margins(self.specific, self.aggregated, stratum, branches, weight)
+        parts: dict[Margin, list[Sums]] = {kind: [] for kind in MARGINS}
+        for some in row_slices(self.aggregated.indptr):
+            here = self.specific[some], self.aggregated[some], stratum[some], self._known.branch_of
+            found = count_margins(*here, None if weight is None else weight[some])
+            for kind, sums in found.items():
+                parts[kind].append(sums)
+        part = np.flatnonzero(stratum >= 0)
         each = np.ones(len(part), np.int64) if weight is None else weight[part]
-        unit = 1 if weight is None else UNIT
         size = weighed_sums(stratum[part], each)
+        margins = {kind: summed(of_kind) for kind, of_kind in parts.items()}
+        unit = 1 if weight is None else UNIT
         return strata_from(cuts, size, margins, len(self.hierarchy), unit)
 
     def _grouped(self, cuts: IntArray, stratum: IntArray, alike: Alike) -> Grouped:
@@ -181,7 +205,7 @@ class Instances(Counts):
         part = np.flatnonzero(stratum >= 0)
         part = part[np.argsort(alike.group[part], kind="stable")]
         return Grouped(
-            carriers=csc_array(self._carried[part]),
+            carriers=csc_array(self.carried[part]),
             stratum=stratum[part],
             group=alike.group[part],
             weight=alike.weight[part] / UNIT,
@@ -220,11 +244,16 @@ class Instances(Counts):
         return dict(zip(("observed", "group_sum"), sums, strict=True))
 
 
-def _rows(dataset: LabelDataset) -> RecordRows:
-    """Every row with a node; of the refused ones, one an instance and reason."""
-    kept, refused = dataset.assertions, dataset.refused
-    reason = refused["reason"].replace_strict({name: n for n, name in enumerate(REASONS)})
-    of_reason = refused.select("instance", node=reason + len(dataset.hierarchy))
-    rows = pl.concat([kept.select("instance", "node"), of_reason.cast(pl.UInt32)])
-    ordered = rows.sort("instance", maintain_order=True)
-    return RecordRows(ordered["instance"].to_numpy(), ordered["node"].to_numpy(), len(dataset))
+def _record_rows(dataset: LabelDataset) -> Iterator[RecordRows]:
+    """Rows of whole instances: each with a node, and one for each reason of refused ones."""
+    refused, n_nodes = dataset.refused, len(dataset.hierarchy)
+    numbers = {name: n_nodes + n for n, name in enumerate(REASONS)}
+    refused = refused.select(
+        "instance", node=pl.col("reason").replace_strict(numbers, return_dtype=pl.UInt32)
+    )
+    for first, last, some in dataset.stretches():
+        kept = dataset.assertions.select("instance", "node")[some]
+        lacking = refused.filter(pl.col("instance").is_between(first, last, closed="left"))
+        rows = pl.concat([kept, lacking]).sort("instance", maintain_order=True)
+        instance = rows["instance"].to_numpy() - np.uint32(first)
+        yield RecordRows(instance, rows["node"].to_numpy(), last - first)

@@ -12,7 +12,8 @@ from audit.base.dag import IntArray
 from audit.base.declared import schema
 from audit.base.readings import Reading
 from audit.data.columns import Columns
-from audit.data.placing import REASONS, Ledger, placed, refused_rows
+from audit.data.mapping import REASONS, Ledger, refused_rows
+from audit.data.placing import placed
 from audit.engine.pairs.record_counts import Records
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -73,20 +74,20 @@ class LabelNodes:
         return self.written.select(*LABELS)
 
     def numbered(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Convert rows as `audit.data.rows.ROWS` to ``instance, label, row`` with label numbers.
+        """Convert rows as `audit.data.rows.ROWS` to ``instance, label`` with label numbers.
 
         ``label`` is null of a row without a label to count.
         """
         known = self.written.filter(~pl.col("homeless"))
         keys = [key for key in KEYS[:3] if key == "label" or known[key].n_unique() > 1]
-        joined = rows.select("instance", "row", "counted", *keys).join(
+        joined = rows.select("instance", "counted", *keys).join(
             known.select(*keys, "number"),
             on=keys,
             how="left",
             nulls_equal=True,
             maintain_order="left",
         )
-        return joined.select("instance", pl.when("counted").then("number").alias("label"), "row")
+        return joined.select("instance", pl.when("counted").then("number").alias("label"))
 
     def counted(self, records: Records) -> CountedLabels:
         """What is known of the labels and their rows, given the counts of instances."""

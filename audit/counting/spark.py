@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -12,11 +13,10 @@ import polars as pl
 import pyarrow as pa
 
 from audit.base.dag import FloatArray, IntArray
-from audit.base.limits import limits, stated_limits
+from audit.base.limits import MANY, limits, refuse_many_pairs, stated_limits
 from audit.base.progress import Progress, silent
 from audit.base.table import gathered
-from audit.counting.counts import PairCount, counted_pairs
-from audit.counting.file import ROWS, Counting, mapped, whole_instances
+from audit.counting.counts import PairCount, counted_pairs, mapped_of
 from audit.counting.label_nodes import (
     KEYS,
     LABELS,
@@ -25,14 +25,16 @@ from audit.counting.label_nodes import (
     label_nodes,
     summed_counts,
 )
+from audit.counting.residual_nodes import residual_nodes
 from audit.data.columns import Columns
 from audit.data.rows import rows_in
 from audit.data.spark import SparkRows
-from audit.engine.pairs.pair_counts import PairCounts
-from audit.engine.pairs.record_counts import Mapped, RecordCounts
+from audit.engine.pairs.pair_counts import PairCounts, PairSums
+from audit.engine.pairs.record_counts import InstanceCounts, Mapped, RecordCounts, RecordRows
 from audit.engine.pairs.sums import Sums
+from audit.hierarchies.applied_policy import policy_for
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.policy.policy import Policy
+from audit.policy.policy import Policy, refuse_unknown_nodes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -45,6 +47,8 @@ ROWS_AT_ONCE = 250_000
 """Number of rows that a task maps, or counts, at a time."""
 SENT_AT_ONCE = 100_000
 """Number of rows that a task gives back at a time."""
+ROWS = {"instance": pl.String, "label": pl.Int64}
+"""Columns of numbered rows; ``label`` is the label's number, null if the row has none to count."""
 PAIRS = "pair"
 """Kind of the sums of pairs, in addition to those of whole instances."""
 SUMS = {"kind": pl.String, "key": pl.Int64, "joint": pl.Int64, "bits": pl.Float64}
@@ -59,7 +63,7 @@ def count_pairs(
     policy: Policy | None = None,
     progress: Progress = silent,
 ) -> PairCount:
-    """Count the pairs of rows in Spark, as `audit.counting.file.count_pairs` does for a file.
+    """Count the pairs of rows in Spark.
 
     Rows are grouped by instance. Each task counts its instances as they are counted in memory, and
     Spark adds up what they counted. It repeats lost tasks.
@@ -67,10 +71,10 @@ def count_pairs(
     Args:
         read: The rows, in any order, and where ids and labels stand.
         hierarchy: The hierarchy.
-        policy: As in `audit.counting.file.count_pairs`.
+        policy: Policy whose lists of residual nodes are used; None: the hierarchy's own.
 
     Returns:
-        The same counts as on one machine, exactly; confusion equal to rounding.
+        The same counts as of a dataset, exactly; confusion equal to rounding.
     """
     progress("reading labels")
     rows, columns = read.rows, read.columns
@@ -78,13 +82,23 @@ def count_pairs(
     counts = summed_counts([_collected(found.coalesce(_cores(rows)), LABELS)])
     labels = label_nodes(counts, hierarchy, columns, read.table)
     labels = replace(labels, readings=(*columns.readings, *labels.readings))
-    known = mapped(labels, policy)
+    labels = replace(labels, persons=columns.persons)
+    known = known_of(labels, policy)
     progress("counting pairs")
     numbered_rows = _mapped(rows, partial(numbered, columns, labels), ROWS)
     together = numbered_rows.repartition(_cores(rows), "instance").sortWithinPartitions("instance")
     task = partial(counted, known, str(read.table))
     sums = _mapped(together, task, SUMS).groupBy("kind", "key").sum("joint", "bits")
     return count_of(_collected(sums, SUMS), labels)
+
+
+def known_of(labels: LabelNodes, policy: Policy | None) -> Mapped:
+    """What counting needs of labels, given the policy that names residual nodes."""
+    hierarchy = labels.hierarchy
+    policy = policy_for(hierarchy, policy)
+    refuse_unknown_nodes(policy, set(hierarchy.nodes), hierarchy.name)
+    residual = residual_nodes(hierarchy, policy)
+    return mapped_of(hierarchy, residual, labels.node_of, labels.reason_of)
 
 
 def _cores(df: DataFrame) -> int:
@@ -130,13 +144,41 @@ def numbered(columns: Columns, labels: LabelNodes, frames: Iterable[pl.DataFrame
 
 def counted(known: Mapped, where: object, frames: Iterable[pl.DataFrame]) -> Frames:
     """The `SUMS` of all instances of some `ROWS`, which must be sorted by instance."""
-    counting = Counting(known)
+    records, pairs = RecordCounts(), PairSums(len(known.residual))
     for rows in whole_instances(gathered(iter(frames), ROWS_AT_ONCE), known.node_of, where):
-        counting.add(rows)
-    for kind, sums in counting.records:
+        counts = InstanceCounts(rows, known)
+        records.add(counts)
+        pairs.add(counts.carried.values)
+    for kind, sums in records:
         yield _sums(kind, sums.keys, sums.joint, np.zeros(len(sums)))
-    pairs = counting.pairs.counts()
-    yield _sums(PAIRS, pairs.keys(len(known.residual)), pairs.joint, pairs.confusion_sum)
+    found = pairs.counts()
+    yield _sums(PAIRS, found.keys(len(known.residual)), found.joint, found.confusion_sum)
+
+
+def whole_instances(
+    frames: Iterable[pl.DataFrame], node_of: IntArray, where: object
+) -> Iterator[RecordRows]:
+    """The rows of whole instances, from frames of `ROWS` that are sorted by instance.
+
+    The last instance of a frame is held back, because the next one may continue it.
+
+    Args:
+        node_of: Node of each label by its number; negative: it was refused.
+    """
+    waiting, pairs = pl.DataFrame(schema=ROWS), 0
+    for frame in chain(frames, [None]):
+        rows = waiting if frame is None else pl.concat([waiting, frame])
+        number = rows["instance"].rle_id()
+        last = number[-1] if len(number) else 0
+        ended = len(rows) if frame is None else int(number.search_sorted(last))
+        rows, waiting, instance = rows[:ended], rows[ended:], number[:ended].to_numpy()
+        label = rows["label"].fill_null(-1).to_numpy()
+        if len(rows) and np.bincount(instance).max() >= MANY:
+            known = np.where(label >= 0, node_of[label], -1)
+            labels = pl.DataFrame({"instance": instance, "node": known}).filter(pl.col("node") >= 0)
+            each = labels.group_by("instance").agg(pl.col("node").n_unique())["node"]
+            pairs = refuse_many_pairs(each, int(node_of.max(initial=-1)) + 1, where, pairs)
+        yield RecordRows(instance, label, int(instance[-1]) + 1 if len(instance) else 0)
 
 
 def _sums(kind: str, keys: IntArray, joint: IntArray, bits: FloatArray) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,26 +10,31 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_array, get_index_dtype
+from scipy.sparse import csr_array
 
+from audit.base.arrays import at_once
 from audit.base.csv_tables import TextShape
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.base.databases import one_snapshot
 from audit.base.errors import SchemaError
 from audit.base.plugins import opening
 from audit.base.plurals import counted
+from audit.base.progress import Progress, silent
 from audit.base.readings import Reading
 from audit.base.settings import Unlisted
 from audit.base.table import name_among
 from audit.data.class_lists import GivenClasses, class_names, file_of
 from audit.data.columns import AS_WRITTEN, ROW, Columns
 from audit.data.labels import Nodes
-from audit.data.loading import Read, is_list, read_tables, tables_of, titles_beside, unnamed_columns
-from audit.data.placing import INSTANCES, Ledger, mapped
+from audit.data.loading import Read, is_list, read_tables, tables_of, titles_beside
+from audit.data.mapping import INSTANCES, Ledger, mapped
+from audit.data.numbered import NumberedRows
 from audit.data.published.wanted import Wanted
 from audit.data.records import as_ids, tidy
 from audit.data.rows import STRATUM, completed, is_numbered
+from audit.data.unnamed import unnamed_columns
 from audit.data.weighted_dag import WeightedDag
+from audit.engine.pairs.rows import GrowingRows
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import HierarchyName, beside_data, load_hierarchy
 from audit.hierarchies.titles import read_own_titles, read_titles, with_titles
@@ -121,7 +126,7 @@ class LabelDataset:
             row=pl.int_range(pl.len()),
         )
         named = made.rename({name: STRATUM + name for name in strata})
-        return cls(**mapped(completed(named), _loaded(hierarchy)))
+        return cls(**mapped(NumberedRows.of(completed(named)), _loaded(hierarchy)))
 
     @property
     def strata(self) -> tuple[str, ...]:
@@ -150,16 +155,26 @@ class LabelDataset:
 
         A repeated label counts once; an instance without labels is an empty row.
         """
-        shape = (len(self.instances), len(self.hierarchy))
-        instance, node = (
-            self.assertions[end].to_numpy().astype(np.int64) for end in ("instance", "node")
-        )
-        pairs = np.sort(instance * shape[1] + node, kind="stable")  # nearly in order already
-        instance, node = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], shape[1])
-        kind = get_index_dtype(maxval=max(len(node), shape[1]))
-        indptr = np.zeros(shape[0] + 1, kind)
-        np.cumsum(np.bincount(instance, minlength=shape[0]), out=indptr[1:])
-        return csr_array((np.ones(len(node), np.int64), node.astype(kind), indptr), shape=shape)
+        n_nodes = len(self.hierarchy)
+        found = GrowingRows(n_nodes, np.int64)
+        for first, last, some in self.stretches():
+            instance, node = (self.assertions[end][some].to_numpy() for end in ("instance", "node"))
+            keys = np.unique((instance.astype(np.int64) - first) * n_nodes + node)
+            at = np.divmod(keys, n_nodes)
+            ones = np.ones(len(keys), np.int64)
+            found.add(csr_array((ones, at), shape=(last - first, n_nodes)))
+        return found.whole()
+
+    def stretches(self) -> Iterator[tuple[int, int, slice]]:
+        """Stretches of whole instances: the first one, the one behind the last, and which rows of
+        `assertions` are theirs, some `at_once` each."""
+        rows, first, begin, some = self.assertions["instance"], 0, 0, at_once()
+        while first < len(self):
+            last = int(rows[begin + some]) if begin + some < len(rows) else len(self)
+            last = max(last, first + 1)
+            end = int(rows.search_sorted(last))
+            yield first, last, slice(begin, end)
+            first, begin = last, end
 
     def within(self, hierarchy: Hierarchy) -> LabelDataset:
         """The same labels in another hierarchy; SchemaError where it lacks a node of this one."""
@@ -177,8 +192,8 @@ class LabelDataset:
         """Values of a column in order, and the place of each instance's among them; -1 for none."""
         found = self.instances[column]
         values = found.drop_nulls().unique().sort()
-        place = np.searchsorted(values.to_numpy(), found.fill_null("").to_numpy())
-        return values.to_list(), np.where(found.is_null().to_numpy(), -1, place).astype(np.int64)
+        place = found.cast(pl.Enum(values)).to_physical().cast(pl.Int64).fill_null(-1)
+        return values.to_list(), place.to_numpy()
 
     def having(self, column: str, value: str) -> tuple[BoolArray, BoolArray]:
         """Masks of instances with a value of a column, and with another; a null is in neither."""
@@ -233,6 +248,7 @@ def load_labels(
     system: str | None = None,
     plugins: Iterable[str] = (),
     allow_network: bool = False,
+    progress: Progress = silent,
 ) -> LabelDataset:
     """Read a dataset and map its labels to a hierarchy.
 
@@ -254,6 +270,7 @@ def load_labels(
         classes: Names of class numbers, or of the columns of a matrix, or a file of them.
         vocabulary, system: The vocabulary of OMOP, or code system of FHIR, of the labels.
         plugins, allow_network: As in `load_hierarchy`, of layouts and of the data.
+        progress: Called with how many rows are read.
 
     Raises:
         AskedError: If it must be stated what columns, cells or labels mean.
@@ -261,7 +278,8 @@ def load_labels(
             given and labels have names; SchemaError if columns are missing, labels are numbers, or
             an instance has two values of a stratum.
 
-    The data are held in memory, some 600 bytes a row; 54,000 rows take a second.
+    A row takes some 20 bytes, which stand in files of ``TMPDIR`` where there are many; 54,000 rows
+    take a second.
 
     >>> import audit
     >>> table = {"id": ["a", "a", "b"], "label": ["cat", "cow", "dog"]}
@@ -294,7 +312,7 @@ def load_labels(
     tables = tables_of(data, wanted, query, table, shape)
     if is_list(data, tables[0]):
         stated = replace(stated, id=stated.id or (ROW,))
-    every = [*read_tables(tables, stated, known, classes, names)]
+    every = [*read_tables(tables, stated, known, classes, names, progress)]
     own = {path: read_own_titles(path, known) for path in map(Path, titles)}
     found = {path: read_titles(path) for one in tables for path in titles_beside(one)}
     fields = _mapped(every, with_titles(known, [*own.values(), *found.values()]), classes)
@@ -307,17 +325,17 @@ def _mapped(every: Sequence[Read], hierarchy: Hierarchy, classes: GivenClasses) 
     files = dict.fromkeys(file for one in every for file in one.table.files)
     named = file_of(classes) if any(one.named for one in every) else ()
     fields = mapped(
-        pl.concat([one.rows for one in every], how="diagonal"),
+        every[0].rows,
         hierarchy,
         columns,
-        records=pl.concat([one.records for one in every]),
+        records=[one.own for one in every if one.of_records],
         where=table,
     )
     told = (reading for one in every for reading in one.told)
     numbered = is_numbered(columns, table.schema)
     return fields | {
         "readings": (*told, *fields["readings"]),
-        "unnamed": unnamed_columns(every, fields["instances"]["instance"]),
+        "unnamed": unnamed_columns((one.unnamed for one in every), fields["order"]),
         "format": columns.layout or "table",
         "sources": (*files, *named),
         "digest": table.digest,

@@ -8,12 +8,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
+from audit.base.arrays import at_once
 from audit.base.csv_tables import TextShape
 from audit.base.databases import is_database
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import bare_suffix, files_in
+from audit.base.progress import Progress
 from audit.base.readings import Reading
 from audit.base.remote import local
 from audit.base.table import Table, name_among
@@ -21,12 +24,14 @@ from audit.base.tables import open_table, open_tables
 from audit.data.class_lists import GivenClasses, columns_named
 from audit.data.columns import ROW, Columns, as_written
 from audit.data.layouts import layout_of, named
-from audit.data.placing import INSTANCES
+from audit.data.mapping import INSTANCES
+from audit.data.numbered import NOBODY, NumberedRows
 from audit.data.published.events import events_of
 from audit.data.published.wanted import Wanted
 from audit.data.records import tidy
 from audit.data.resolving import resolved
-from audit.data.rows import ROWS, STRATUM, columns_read, rows_of, used_classes
+from audit.data.rows import STRATUM, ClassNames, columns_read, own_classes, rows_in, used_classes
+from audit.data.unnamed import Extremes, candidates
 from audit.hierarchies.formats.paths import SIGN
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import KEYS_OF_COLUMNS
@@ -138,43 +143,48 @@ class Read:
     Args:
         table: The table.
         columns: Where its ids and labels stand.
-        rows: Its rows of labels, as `audit.data.rows.ROWS`.
+        rows: Rows of labels, those of other tables too.
+        own: Which of them are its own.
+        several: Whether one of its rows has several labels.
+        without_position: Number of its rows of labels without one.
         named: Whether a class list names its labels.
+        unnamed: ``instance``, its number, with the least and the greatest value of each column that
+            nobody named and may be a stratum, a group or nothing.
     """
 
     table: Table
     columns: Columns
-    rows: pl.DataFrame
+    rows: NumberedRows
+    own: slice
+    several: bool
+    without_position: int
     named: bool
+    unnamed: pl.DataFrame
 
     @property
-    def records(self) -> pl.Series:
-        """Numbers of its rows if each is an instance: several labels in one, and most ids once."""
-        numbers, columns = self.rows["row"].unique(), self.columns
-        several = len(columns.label) > 1 or columns.flags or len(numbers) < len(self.rows)
+    def of_records(self) -> bool:
+        """Whether each of its rows is an instance: several labels in one, and most ids once."""
+        columns = self.columns
+        several = self.several or len(columns.label) > 1 or columns.flags
         several |= bool(columns.sep or columns.take)
-        several |= self.table.schema[columns.label[0]].is_nested()
-        ids = self.rows.unique("row")["instance"].drop_nulls().value_counts(name="rows")
-        once = several and 2 * (ids["rows"] == 1).sum() >= len(ids)
-        return numbers if once else numbers.clear()
+        if not (several or self.table.schema[columns.label[0]].is_nested()):
+            return False
+        row, instance = self.rows.column("row")[self.own], self.rows.column("instance")[self.own]
+        firsts = instance[np.flatnonzero(np.diff(row, prepend=-1))]
+        _, rows = np.unique(firsts[firsts != NOBODY], return_counts=True)
+        return bool(2 * (rows == 1).sum() >= len(rows))
 
     @property
     def told(self) -> tuple[Reading, ...]:
         """What was found of the table, its columns, and the order of labels."""
         told, name = (*self.table.readings, *self.columns.readings), self.columns.position
-        without = self.rows["position"].null_count()
-        if not (name and without):
+        if not (name and self.without_position):
             return told
-        why = f"{name!r} is no whole number"
-        unknown = Reading("the order of labels is not known", why, without, f"numbers in {name!r}")
-        return (*told, unknown)
-
-    def by_instance(self, names: Sequence[str]) -> pl.DataFrame:
-        """``instance`` and columns of the table as tidy text, a row for each of its rows."""
-        own = self.rows.select("row", "instance").unique("row").drop_nulls()
-        values = tidy(self.table.frame(names), self.table)
-        numbered = values.with_row_index("row").cast({"row": pl.Int64})
-        return own.join(numbered, on="row").drop("row")
+        why, rows = f"{name!r} is no whole number", self.without_position
+        return (
+            *told,
+            Reading("the order of labels is not known", why, rows, f"numbers in {name!r}"),
+        )
 
 
 def tables_of(
@@ -209,6 +219,7 @@ def read_tables(
     hierarchy: Hierarchy,
     given: GivenClasses,
     names: Sequence[str],
+    progress: Progress,
 ) -> Iterator[Read]:
     """The tables as read, of what is stated of their columns, and of classes ``given``, by name.
 
@@ -230,6 +241,7 @@ def read_tables(
         hint = f"--strata, and {KEYS_OF_COLUMNS} of the policy, name columns of {files}"
         name_among(known, name, tables[0], hint)
     classes = {str(number): name for number, name in enumerate(names) if name} or None
+    rows = NumberedRows()
     for table in tables:
         unnamed = [f"column_{n}" for n in range(1, len(table.schema) + 1)]
         if table.text.header and [*table.schema] == unnamed:
@@ -238,16 +250,39 @@ def read_tables(
             there = tuple(filter(table.column, stated.strata))
             columns = resolved(table, replace(stated, strata=there), hierarchy, classes)
         used = used_classes(table.head, columns, classes, table, given)
-        empty = pl.DataFrame(schema=ROWS)
-        rows = pl.concat([empty, *rows_of(table, columns, used)], how="diagonal")
-        said = {STRATUM + str(table.column(one)): STRATUM + one for one in stated.strata}
-        rows = rows.rename(said, strict=False)
-        if rows["instance"].count() == 0:
-            raise InputError("a dataset with an instance is required", found="none", where=table)
-        if rows["label"].count() == 0:
-            what = f"labels are required in {first_cases(columns.label)}"
-            raise InputError(what, found="none", where=table)
-        yield Read(table, columns, rows, bool(used))
+        yield _read(table, columns, stated, used, rows, progress)
+
+
+def _read(
+    table: Table,
+    columns: Columns,
+    stated: Columns,
+    classes: ClassNames | None,
+    rows: NumberedRows,
+    progress: Progress,
+) -> Read:
+    read = columns_read(columns, table.schema)
+    unnamed = Extremes(
+        candidates(table, {*read, "instance", "group", "split"}, groups=not columns.group)
+    )
+    strata = {STRATUM + str(table.column(one)): STRATUM + one for one in stated.strata}
+    named, begins, first = classes or own_classes(table, columns), len(rows), 0
+    instances = labels = without_position = 0
+    for frame in table.frames([*read, *unnamed.names], at_once()):
+        found = rows_in(frame, columns, named, first, table).rename(strata, strict=False)
+        unnamed.add(rows.add(found), found["row"] - first, tidy(frame.select(unnamed.names), table))
+        instances, labels = instances + found["instance"].count(), labels + found["label"].count()
+        without_position += found["position"].null_count()
+        first += len(frame)
+        progress("reading labels", len(rows), None, "rows")
+    if not instances:
+        raise InputError("a dataset with an instance is required", found="none", where=table)
+    if not labels:
+        what = f"labels are required in {first_cases(columns.label)}"
+        raise InputError(what, found="none", where=table)
+    own = slice(begins, len(rows))
+    several = first < own.stop - own.start
+    return Read(table, columns, rows, own, several, without_position, bool(classes), unnamed.found)
 
 
 def _array(table: Table, stated: Columns, names: Sequence[str]) -> tuple[Table, Columns]:
@@ -258,67 +293,3 @@ def _array(table: Table, stated: Columns, names: Sequence[str]) -> tuple[Table, 
     own = columns_named(names, len(columns.label), table)
     renamed = table.renamed(dict(zip(own, columns.label, strict=True)))
     return renamed, replace(columns, label=own, flags=True)
-
-
-MOST_VALUES = 20
-"""Largest number of values of a column that is a possible stratum."""
-_LEAST_GROUPS, _LEAST_REPEATED, _REPEATING = 30, 20, 0.02
-"""Least numbers of values of a column that may be groups, and of those that several instances
-share, and least share of the instances that are not the first of their value."""
-_LONGEST = 40
-"""Mean number of characters from which on values are texts."""
-_PART = r"\d{1,2}"
-_DAY = rf"^(?:\d{{4}}[-/.]{_PART}[-/.]{_PART}|{_PART}[-/.]{_PART}[-/.]\d{{4}})(?:[ T].*)?$"
-
-
-def unnamed_columns(every: Sequence[Read], instances: pl.Series) -> pl.DataFrame:
-    """Possible strata, and groups where none are named, that nobody named, a row an instance.
-
-    Instances have at most one value of such a column, and two on average have the same.
-    """
-    found = pl.DataFrame({"instance": instances})
-    for one in every:
-        taken = {*columns_read(one.columns, one.table.schema), *found.columns, "group", "split"}
-        if names := _candidates(one.table, taken, groups=not one.columns.group):
-            by_instance = one.by_instance(names).group_by("instance")
-            first, last = (
-                found.select("instance").join(part, "instance", "left", maintain_order="left")
-                for part in (by_instance.min(), by_instance.max())
-            )
-            alike = (name for name in names if first[name].equals(last[name]))
-            found = found.hstack(first.select(one for one in alike if _may_part(first[one])))
-    return found.drop("instance")
-
-
-def _candidates(table: Table, taken: Collection[str], *, groups: bool) -> list[str]:
-    others = {name.lower() for name in taken}
-    return [
-        name
-        for name, dtype in table.schema.items()
-        if not (name.lower() in others or dtype.is_nested() or dtype.is_temporal())
-        and dtype not in (pl.Binary, pl.Object)
-        and (table.head[name].drop_nulls().n_unique() <= MOST_VALUES or groups)
-        and not _is_text(table.head[name])
-    ]
-
-
-def _is_text(values: pl.Series) -> bool:
-    length = values.str.len_chars().mean() if values.dtype == pl.String else None
-    return isinstance(length, float) and length > _LONGEST
-
-
-def _may_part(values: pl.Series) -> bool:
-    different, known = values.drop_nulls().unique(), len(values) - values.null_count()
-    few = 1 < len(different) <= min(known / 2, MOST_VALUES)
-    return (few and not different.str.contains(_DAY).all()) or may_be_groups(values)
-
-
-def may_be_groups(values: pl.Series) -> bool:
-    """Whether instances with these values, one each or null, may come in groups by them."""
-    sizes = values.drop_nulls().value_counts(name="size")["size"]
-    repeated, further = int((sizes > 1).sum()), int(sizes.sum()) - len(sizes)
-    return (
-        len(sizes) >= _LEAST_GROUPS
-        and repeated >= _LEAST_REPEATED
-        and further >= _REPEATING * len(values)
-    )

@@ -72,7 +72,7 @@ def reading(
             "files of Parquet or the name of a table are required where Spark counts",
             found=table.files[0].name,
             where=table,
-            hint="--memory 2GB counts other files in batches",
+            hint="other files are counted without --engine spark",
         )
     try:
         session = _session(master)
@@ -92,7 +92,7 @@ def reading(
                 "labels that are text are required where Spark counts",
                 found="numbers of classes, whose names are in the metadata",
                 where=table,
-                hint="--memory 2GB counts them in batches",
+                hint="they are counted without --engine spark",
             )
         yield _chosen(rows, columns, table)
     except (PySparkException, Py4JError) as error:

@@ -265,10 +265,10 @@ def open_run(
 ) -> OpenedRun:
     """A run to look at."""
     refuse_no_run(folder)
-    if show_instances and not (folder / RESTRICTED / INSTANCES).is_file():
+    if show_instances and not (folder / RESTRICTED / INSTANCES.file).is_file():
         raise InputError(
             "a run that keeps its instances is required",
-            found=f"no {RESTRICTED}/{INSTANCES}",
+            found=f"no {RESTRICTED}/{INSTANCES.file}",
             where=folder,
             hint="make it with: audit run ... --keep-instances, or leave out --show-instances",
         )

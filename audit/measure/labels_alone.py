@@ -7,7 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from audit.data.dataset import LabelDataset
-from audit.data.placing import mapped
+from audit.data.mapping import mapped
+from audit.data.numbered import NumberedRows
 from audit.data.rows import completed
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -34,7 +35,7 @@ def labels_alone(
     hierarchy = hierarchy or _flat(rows["label"].drop_nulls().unique().sort())
     every = instances.alias("instance").to_frame().with_columns(counted=pl.lit(False))
     asserted = completed(rows.with_columns(counted=pl.lit(True)))
-    fields = mapped(pl.concat([completed(every), asserted]), hierarchy)
+    fields = mapped(NumberedRows.of(pl.concat([completed(every), asserted])), hierarchy)
     return LabelDataset(**fields, sources=sources, format=format)
 
 

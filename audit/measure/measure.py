@@ -21,7 +21,7 @@ from audit.counting.dataset import Instances
 from audit.counting.pair_table import PairTable
 from audit.counting.residual_nodes import Residual, residual_nodes
 from audit.data.dataset import LabelDataset
-from audit.data.placing import Ledger
+from audit.data.mapping import Ledger
 from audit.data.predictions import Predictions
 from audit.hierarchies.catch_alls import reviewed
 from audit.hierarchies.hierarchy import Hierarchy

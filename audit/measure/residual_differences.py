@@ -76,9 +76,13 @@ def _between_values(measured: Measurements) -> Iterator[_Row]:
     Parents that are not comparable at their numbers of instances are left out, as no effective
     number is larger.
     """
-    below = measured.loaded.below
+    below = measured.loaded.at_nodes
     parents = [
-        (measured.hierarchy.nodes[parent], below.labelled(parent), below.only_residual(parent))
+        (
+            measured.hierarchy.nodes[parent],
+            below.labelled_below(parent),
+            below.only_residual(parent),
+        )
         for parent in map(measured.hierarchy.index, _enough(measured)["parent"])
     ]
     for column in ("split", *measured.policy.strata):
@@ -117,13 +121,16 @@ def remaining_difference(
     if line["column"] == REFERENCE:
         left = _less(line, [below[i] for i in _topmost(measured.hierarchy, at)])
         return apart(*left, measured.rounding)
-    labelled, parent = measured.loaded.below, measured.hierarchy.index(line["parent"])
+    at_nodes, parent = measured.loaded.at_nodes, measured.hierarchy.index(line["parent"])
     left_out = np.zeros(measured.n_instances, np.bool_)
     for node in at:
-        left_out[labelled.labelled(node)] = True
+        left_out[at_nodes.labelled_below(node)] = True
     here, there = (
         _share(
-            measured, side & ~left_out, labelled.labelled(parent), labelled.only_residual(parent)
+            measured,
+            side & ~left_out,
+            at_nodes.labelled_below(parent),
+            at_nodes.only_residual(parent),
         )
         for side in measured.loaded.dataset.having(line["column"], line["value"])
     )

@@ -148,5 +148,6 @@ def _share_of(counts: Counts, parent: int, kind: int, k: int, n: int) -> Share:
     """The share of a parent: k residual instances of a kind among n."""
     if not isinstance(counts, Instances) or counts.group_of is None:
         return alone(k, n)
-    labelled, only = counts.below.labelled(parent), counts.below.only_residual(parent, kind)
+    at_nodes = counts.at_nodes
+    labelled, only = at_nodes.labelled_below(parent), at_nodes.only_residual(parent, kind)
     return residual_share(labelled, only, counts.group_of)

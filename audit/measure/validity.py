@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from audit.base.arrays import counts_of
 from audit.base.declared import schema
 from audit.base.errors import PolicyError, SchemaError, first_cases
 from audit.data.dataset import LabelDataset
+from audit.engine.pairs.pair_counts import support
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.statements import CodeDates, as_days
 
@@ -23,11 +25,16 @@ validity; null if the code has none."""
 def validity(dataset: LabelDataset, dates: CodeDates | None) -> pl.DataFrame:
     """The validity of all mapped rows, columns `VALIDITY`; without ``dates`` no row is dated."""
     told = _NO_VALIDITY if dates is None else _in_words(_spells_by_node(dates, dataset.hierarchy))
-    by_node = (
-        rows_on_their_day(dataset, dates)
-        .group_by("node", "on_day")
-        .agg(rows=pl.len(), instances=pl.col("instance").n_unique())
-    )
+    if dates is None:
+        found = {
+            "rows": counts_of(dataset.assertions["node"].to_numpy(), len(dataset.hierarchy)),
+            "instances": support(dataset.direct),
+        }
+        undated = pl.DataFrame(found).with_row_index("node").filter(pl.col("rows") > 0)
+        by_node = undated.with_columns(on_day=pl.lit(None, pl.String))
+    else:
+        by_day = rows_on_their_day(dataset, dates).group_by("node", "on_day")
+        by_node = by_day.agg(rows=pl.len(), instances=pl.col("instance").n_unique())
     named = by_node.join(told, on="node", how="left").sort("node", "on_day", nulls_last=True)
     ids = pl.Series(dataset.hierarchy.nodes, dtype=pl.String).gather(named["node"])
     return named.with_columns(node=ids).select(pl.col(c).cast(t) for c, t in VALIDITY.items())

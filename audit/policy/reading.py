@@ -18,6 +18,7 @@ from audit.base.errors import PolicyError, first_cases
 from audit.base.files import read_text
 from audit.base.settings import WITH_POLICY
 from audit.policy.policy import THRESHOLDS, Policy
+from audit.policy.statements import Threshold
 
 
 def load_policy(path: str | Path) -> Policy:
@@ -54,29 +55,34 @@ def policy_of(text: str, path: Path) -> Policy:
     try:
         return Policy.model_validate({"name": path.stem, **stated})
     except ValidationError as error:
-        unknown = any(e["type"] == "extra_forbidden" and len(e["loc"]) == 1 for e in error.errors())
-        keys = f"{_meant(error)}keys: {', '.join(Policy.model_fields)}"
         raise PolicyError(
             "every key of the policy must be known, and every value be allowed",
-            found=first_cases(_described(e["loc"], e["msg"], text) for e in error.errors()),
+            found=first_cases(
+                _described(e["loc"], e["type"], e["msg"], text) for e in error.errors()
+            ),
             where=path,
-            hint=keys if unknown else "docs/policy.md lists what each key may be",
+            hint=f"{_meant(error)}docs/policy.md lists the keys, and what each may be",
         ) from None
 
 
 def _meant(error: ValidationError) -> str:
     """The key that is most like the first one that is unknown, as a question."""
-    unknown = [e["loc"][0] for e in error.errors() if e["type"] == "extra_forbidden"]
-    meant = [near for key in unknown for near in get_close_matches(str(key), Policy.model_fields)]
+    known = (*Policy.model_fields, *Threshold.model_fields)
+    unknown = [e["loc"][-1] for e in error.errors() if e["type"] == "extra_forbidden"]
+    meant = [near for key in unknown for near in get_close_matches(str(key), known)]
     return f"did you mean {meant[0]}? " if meant else ""
 
 
-def _described(key: Sequence[str | int], message: str, text: str) -> str:
-    line = line_of(key, text)
-    place = f" (line {line})" if line else ""
+def _described(key: Sequence[str | int], kind: str, message: str, text: str) -> str:
+    line, name = line_of(key, text), ".".join(map(str, key))
     reason = message.removeprefix("Value error, ")
-    reason = reason.replace("Extra inputs are not permitted", "there is no such key")
-    return f"{'.'.join(str(part) for part in key)}{place}: {reason}"
+    if kind == "extra_forbidden":
+        reason = "there is no such key"
+    elif kind == "missing":
+        reason = "it is required"
+    elif kind == "model_type":
+        reason = f"a table [{name}] is required"
+    return f"{name}{f' (line {line})' if line else ''}: {reason}"
 
 
 def line_of(key: Sequence[str | int], text: str) -> int | None:

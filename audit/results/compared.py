@@ -10,7 +10,6 @@ from audit.base.declared import (
     chance,
     count,
     difference,
-    estimate,
     exact,
     key,
     metric,
@@ -109,16 +108,6 @@ _MEASURED = (
 METRICS = Table(Columns(_MEASURED), title="Metrics over all instances", row="a metric", first=12)
 MEASURES = Table(
     Columns(_MEASURED), title="What analyses measured", row="a number of an analysis", first=12
-)
-CONFUSIONS = Table(
-    Columns(
-        node("a b", "Label|With", title="title_a title_b"),
-        estimate("old new", "Before|After", reason="means of entropies"),
-        estimate("difference", "Difference", reason="of means of entropies", ends="low high"),
-        chance("q_value", "q"),
-    ),
-    title="Labels that are confused more or less",
-    row="two labels",
 )
 EDITS = Table(
     Columns(

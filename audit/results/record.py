@@ -215,10 +215,12 @@ class Record:
     @property
     def metrics(self) -> pl.DataFrame:
         """``name, scope, value, low, high, n`` of the model's metrics, if any, with their
-        ``parameters`` as a struct."""
-        named = _struct([one["parameters"] for one in self.metric_rows], {"threshold": 0.0})
-        columns = {**_METRICS, "parameters": named}
-        return pl.DataFrame([*self.metric_rows], schema=columns, strict=False)
+        ``parameters`` as text: ``threshold=0.5, up=1``."""
+        rows = [
+            {**one, "parameters": ", ".join(f"{k}={v}" for k, v in one["parameters"].items())}
+            for one in self.metric_rows
+        ]
+        return pl.DataFrame(rows, schema={**_METRICS, "parameters": pl.String})
 
     @property
     def metric_rows(self) -> tuple[Mapping[str, Any], ...]:

@@ -64,7 +64,6 @@ def run_audit(
     analyses: Sequence[Analysis] = (),
     seed: int = 0,
     sources: Sequence[Path] = (),
-    queried: Mapping[str, str] | None = None,
     reference: AuditResult | None = None,
     mended: Mended | None = None,
     today: date | None = None,
@@ -81,7 +80,6 @@ def run_audit(
         analyses: What else is measured, with its checks.
         seed: Seed of the intervals of a model's metrics.
         sources: The files that were counted, of counts alone; else the counts identify the data.
-        queried: The query that was counted, with the digest of its rows, of counts alone.
         reference: The release before, read back: findings that it has too are marked as known.
         mended: What was changed in the reference's data, from the log of ``audit apply``.
         today: The day that waivers expire by; None: `judging_date`.
@@ -108,7 +106,7 @@ def run_audit(
     policy, today = _policy_of(data.hierarchy, policy, analyses), today or judging_date()
     refuse_reference(data.hierarchy, policy, reference)
     refuse_columns(policy, data, today)
-    origin = _origin_of(data, predictions, sources, queried)
+    origin = _origin_of(data, predictions, sources)
     before = None if reference is None else Reference.of(reference, data.hierarchy)
     measured = measure(
         data, policy, predictions, reference=before, seed=seed, device=device, progress=progress
@@ -133,7 +131,7 @@ def _placed(
     if not isinstance(data, LabelDataset):
         if analyses or predictions is not None:
             raise InputError(
-                "predictions, explanations and representations need instances in memory",
+                "predictions, explanations and representations need the instances themselves",
                 found="data that were counted",
             )
         return data
@@ -178,7 +176,6 @@ def _origin_of(
     data: LabelDataset | PairCount,
     predictions: Predictions | None,
     sources: Sequence[Path],
-    queried: Mapping[str, str] | None,
 ) -> _Origin:
     if isinstance(data, LabelDataset):
         inputs = _inputs(data, predictions)
@@ -187,8 +184,7 @@ def _origin_of(
         format, called, persons = data.format, data.called, data.persons
     else:
         coding = data.hierarchy.coding
-        rows = [{"role": "data", **queried}] if queried else []
-        inputs = (*rows, *(input_record("data", path) for path in sources))
+        inputs = tuple(input_record("data", path) for path in sources)
         tables = () if inputs else (data.labels.counts, data.record_frame)
         digest = ""
         format, called = COUNTED, "instances"

@@ -141,7 +141,7 @@ def cases_of(result: AuditResult, finding: str | None = None) -> pl.LazyFrame:
         raise InputError(
             "a run whose instances were loaded is required",
             found="one whose data were only counted, without looking at single instances",
-            hint="audit the data in memory, without --memory and --engine",
+            hint="audit the data without --engine spark",
         )
     if finding is None:
         return result.cases

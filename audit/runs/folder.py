@@ -1,18 +1,19 @@
-"""The run folder: written to a temporary folder, renamed when complete, sealed by a manifest."""
+"""The run folder: what it keeps, written whole or not at all, sealed by its manifests."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from audit.base.arrays import give_back_pages
 from audit.base.disk import exchange, on_disk, working_beside
 from audit.base.errors import InputError, OutputError
 from audit.base.files import read_json
@@ -32,11 +33,35 @@ from audit.runs.manifest import (
 HTML, PDF = "report.html", "report.pdf"
 EXACT = "exact"
 """Name of the reports with exact numbers, among the restricted files, before their endings."""
-POLICY, FINDINGS = "policy.json", "findings.parquet"
-RECORD, REFERENCE = "record.json", "reference.json"
-"""What was judged, and what is kept of the reference, with exact numbers."""
-PROPOSALS = "proposals.parquet"
-INSTANCES, REFUSED = "instances.parquet", "refused_labels.parquet"
+
+
+class Kept(NamedTuple):
+    """A restricted file that a run keeps, and what of its result that is.
+
+    Args:
+        of: The field of the result, or the method that gives it.
+        needed: Whether every run has it; of others the field may be None.
+        judged: Whether another judgement changes it.
+    """
+
+    file: str
+    of: str
+    needed: bool = True
+    judged: bool = False
+
+
+RECORD = Kept("record.json", "as_record", judged=True)
+POLICY = Kept("policy.json", "counted_with")
+INSTANCES = Kept("instances.parquet", "instances", needed=False)
+REFUSED = Kept("refused_labels.parquet", "refused", needed=False)
+KEPT = (
+    *(RECORD, POLICY, Kept("reference.json", "reference", needed=False, judged=True)),
+    *(Kept(f"{name}.parquet", name) for name in ("nodes", "edges", "residuals")),
+    Kept("findings.parquet", "findings", judged=True),
+    *(Kept(f"{name}.parquet", name, needed=False) for name in ("cases", "proposals")),
+    *(INSTANCES, REFUSED),
+)
+"""What a run keeps; beside it are the tables of pairs and of what else was measured."""
 ROWS_OF_GROUP = 131_072
 """Number of pairs that are written, and read, at a time."""
 
@@ -128,13 +153,8 @@ def no_run(folder: Path) -> InputError:
 
 def refuse_no_run(folder: Path) -> None:
     """Raise InputError if a folder is not a run."""
-    if not is_run(folder):
+    if not is_sealed(folder, RUN):
         raise no_run(folder)
-
-
-def is_run(folder: Path) -> bool:
-    """Whether a folder is a run."""
-    return is_sealed(folder, RUN)
 
 
 def is_sealed(folder: Path, kind: FolderKind) -> bool:
@@ -185,10 +205,10 @@ def write_judged_tables(run: Path, result: AuditResult, folder: Path) -> None:
 
     The run's reports are not copied, since they show the earlier judgement.
     """
-    (folder / RESULT).write_bytes(to_json_bytes(result.shared()))
-    judged = (FINDINGS, RECORD, REFERENCE, MANIFEST, f"{EXACT}.html", f"{EXACT}.pdf")
-    _fill(run, folder, {HTML, PDF, MANIFEST, *(f"{RESTRICTED}/{name}" for name in judged)})
-    _write_judged(result, folder / RESTRICTED)
+    judged = [one for one in KEPT if one.judged]
+    old = (MANIFEST, f"{EXACT}.html", f"{EXACT}.pdf", *(one.file for one in judged))
+    _fill(run, folder, {RESULT, HTML, PDF, MANIFEST, *(f"{RESTRICTED}/{name}" for name in old)})
+    _write(result, folder, judged)
 
 
 def seal_judged(
@@ -247,25 +267,27 @@ def _restricted(folder: Path) -> Path:
 
 def write_tables(result: AuditResult, folder: Path) -> None:
     """Write ``result.json`` and the restricted tables to a run folder."""
-    (folder / RESULT).write_bytes(to_json_bytes(result.shared()))
-    give_back_freed_memory()
-    restricted = _restricted(folder)
-    (restricted / POLICY).write_bytes(to_json_bytes(result.counted_with))
-    result.nodes.write_parquet(restricted / "nodes.parquet")
-    result.edges.write_parquet(restricted / "edges.parquet")
-    result.residuals.write_parquet(restricted / "residuals.parquet")
-    _write_judged(result, restricted)
-    if result.cases is not None:
-        result.cases.sink_parquet(restricted / "cases.parquet")
-    if result.proposals is not None:
-        result.proposals.sink_parquet(restricted / PROPOSALS)
+    _write(result, folder, KEPT)
     for part in (result.pair_table, *result.parts):
         for name, table in part.tables().items():
-            file = restricted / f"{name}.parquet"
+            file = folder / RESTRICTED / f"{name}.parquet"
             if isinstance(table, pl.LazyFrame):
                 _write_pairs(table, file)
             else:
                 table.write_parquet(file)
+
+
+def _write(result: AuditResult, folder: Path, kept: Iterable[Kept]) -> None:
+    (folder / RESULT).write_bytes(to_json_bytes(result.shared()))
+    give_back_freed_memory()
+    for one in kept:
+        content, file = getattr(result, one.of), _restricted(folder) / one.file
+        if isinstance(content, pl.LazyFrame):
+            content.sink_parquet(file)
+        elif isinstance(content, pl.DataFrame):
+            content.write_parquet(file)
+        elif content is not None:
+            file.write_bytes(to_json_bytes(content() if callable(content) else content))
 
 
 def _write_pairs(pairs: pl.LazyFrame, path: Path) -> None:
@@ -280,11 +302,4 @@ def _write_pairs(pairs: pl.LazyFrame, path: Path) -> None:
     with pq.ParquetWriter(path, schema, use_dictionary=repeated, **how) as writer:
         for rows in pairs.collect_batches(chunk_size=ROWS_OF_GROUP, maintain_order=True):
             writer.write_table(rows.to_arrow().cast(schema))
-
-
-def _write_judged(result: AuditResult, restricted: Path) -> None:
-    """What another judgement may change: the findings, and what is kept of the reference."""
-    result.findings.write_parquet(restricted / FINDINGS)
-    (restricted / RECORD).write_bytes(to_json_bytes(result.as_record()))
-    if result.reference is not None:
-        (restricted / REFERENCE).write_bytes(to_json_bytes(result.reference))
+            give_back_pages()

@@ -21,35 +21,8 @@ alone, both do, or the check did not run in one of the two.
 Whether it is new or gone takes a test, which `audit.runs.compare.findings` makes.
 """
 
+_Row: TypeAlias = dict[str, Any]
 _Check: TypeAlias = Mapping[str, Any]
-
-
-def ran(check: _Check | None) -> bool:
-    """Whether a run has a check, and it ran."""
-    return check is not None and check["status"] not in ("error", "not_applicable")
-
-
-def steps_of(old: _Check | None, new: _Check | None) -> dict[str, Step]:
-    """What becomes of every finding of a check from one run to the next, by the finding's id."""
-    before, after = _by_id(old), _by_id(new)
-    alone: Step = "appeared" if ran(old) and ran(new) else "not_asked"
-    gone: Step = "disappeared" if ran(old) and ran(new) else "not_asked"
-    steps: dict[str, Step] = {one: "persisting" if one in before else alone for one in after}
-    return steps | dict.fromkeys(before.keys() - after.keys(), gone)
-
-
-def counted_steps(steps: Sequence[Step]) -> dict[str, int]:
-    """Number of findings of each step."""
-    return {step: sum(one == step for one in steps) for step in STEPS}
-
-
-def _by_id(check: _Check | None) -> dict[str, Mapping[str, Any]]:
-    return {} if check is None else {finding["id"]: finding for finding in check["findings"]}
-
-
-_Row = dict[str, Any]
-_Named: TypeAlias = Sequence[Mapping[str, _Check]]
-"""The checks of each run, by name."""
 
 
 def history_of(runs: Sequence[SharedRun], *, as_named: bool = False) -> _Row:
@@ -74,6 +47,7 @@ def history_of(runs: Sequence[SharedRun], *, as_named: bool = False) -> _Row:
     ordered = in_order(runs, as_named=as_named)
     named = [{check["name"]: check for check in run.shared["checks"]} for run in ordered]
     undated, last = sum(run.started is None for run in runs), ordered[-1].shared
+    findings = _findings(named)
     return {
         "order": "named" if as_named or undated else "time",
         "undated": undated,
@@ -82,10 +56,10 @@ def history_of(runs: Sequence[SharedRun], *, as_named: bool = False) -> _Row:
         "hierarchy": last["identity"]["hierarchy"]["name"],
         "title": next((run.title for run in reversed(ordered) if run.title), ""),
         "runs": [_run(run, place) for place, run in enumerate(ordered, 1)],
-        "steps": list(_steps(ordered, named)),
-        "checks": list(_checks(named)),
-        "metrics": list(_metrics(ordered)),
-        "findings": _findings(named),
+        "steps": [*_steps(ordered, findings)],
+        "checks": [*_checks(named)],
+        "metrics": [*_metrics(ordered)],
+        "findings": findings,
     }
 
 
@@ -145,20 +119,15 @@ def _run(run: SharedRun, place: int) -> _Row:
     }
 
 
-def _steps(runs: Sequence[SharedRun], named: _Named) -> Iterator[_Row]:
+def _steps(runs: Sequence[SharedRun], findings: Sequence[_Row]) -> Iterator[_Row]:
     """What differs, and what becomes of the findings, from each run to the next."""
-    identities = pairwise(run.shared["identity"] for run in runs)
-    for place, ((old, new), (was, now)) in enumerate(zip(pairwise(named), identities, strict=True)):
-        steps = [
-            step
-            for name in {**new, **old}
-            for step in steps_of(old.get(name), new.get(name)).values()
-        ]
-        differ = [
-            name for name in ("hierarchy", "policy") if was[name]["sha256"] != now[name]["sha256"]
-        ]
-        differ += [name for name in ("normaliser", "tool") if was[name] != now[name]]
-        yield {"from": place + 1, "to": place + 2, "differ": differ, **counted_steps(steps)}
+    for place, pair in enumerate(pairwise(run.shared["identity"] for run in runs)):
+        files = ("hierarchy", "policy")
+        was, now = ({**one, **{name: one[name]["sha256"] for name in files}} for one in pair)
+        differ = [name for name in (*files, "normaliser", "tool") if was[name] != now[name]]
+        became = [one["steps"][place] for one in findings]
+        counts = {str(step): became.count(step) for step in STEPS}
+        yield {"from": place + 1, "to": place + 2, "differ": differ, **counts}
 
 
 def _union(named: Sequence[Mapping[Any, Any]]) -> list[Any]:
@@ -166,71 +135,75 @@ def _union(named: Sequence[Mapping[Any, Any]]) -> list[Any]:
     return list(dict.fromkeys(key for one in reversed(named) for key in one))
 
 
-def _checks(named: _Named) -> Iterator[_Row]:
-    """A row for each check and run: how many findings the run lists, and of each severity."""
+def _checks(named: Sequence[Mapping[str, _Check]]) -> Iterator[_Row]:
+    """A row for each check and run: its status, and how many findings the run lists."""
     for name in _union(named):
         title = next(one[name]["title"] for one in reversed(named) if name in one)
         for place, checks in enumerate(named, 1):
-            counts = _counts(checks.get(name))
-            yield {"check": name, "title": title, "run": place, **counts}
+            check = checks.get(name)
+            listed = [one for one in check["findings"] if one["waiver"] is None] if check else []
+            row = {"check": name, "title": title, "run": place, "status": check and check["status"]}
+            yield {**row, "found": len(listed) if _ran(check) else None}
 
 
-def _counts(check: _Check | None) -> _Row:
-    if check is None or not ran(check):
-        names = ("found", *SEVERITIES, "waived", "folded", "not_shown")
-        return {"status": check and check["status"], **dict.fromkeys(names)}
-    standing = [one["severity"] for one in check["findings"] if one["waiver"] is None]
-    return {
-        "found": len(standing),
-        **{severity: standing.count(severity) for severity in SEVERITIES},
-        "waived": len(check["findings"]) - len(standing),
-        **{name: check[name] for name in ("status", "folded", "not_shown")},
-    }
+def _ran(check: _Check | None) -> bool:
+    return check is not None and check["status"] not in ("error", "not_applicable")
 
 
 def _metrics(runs: Sequence[SharedRun]) -> Iterator[_Row]:
     """A row for each metric and run that has it; null values are not told or not defined."""
-    named = [{_key(metric): metric for metric in run.shared["metrics"]} for run in runs]
+
+    def stated(metric: Mapping[str, Any]) -> _Row:
+        return {name: one for name, one in metric["parameters"].items() if one is not None}
+
+    named = [
+        {(one["name"], one["scope"], repr(sorted(stated(one).items()))): one
+         for one in run.shared["metrics"]}
+        for run in runs
+    ]  # fmt: skip
     for key in _union(named):
         for place, metrics in enumerate(named, 1):
             if metric := metrics.get(key):
                 yield {
                     "metric": metric["name"],
                     "scope": metric["scope"],
-                    "parameters": _stated(metric),
+                    "parameters": stated(metric),
                     "run": place,
                     **{name: metric.get(name) for name in ("value", "low", "high", "n", "beyond")},
                 }
 
 
-def _stated(metric: Mapping[str, Any]) -> _Row:
-    return {name: value for name, value in metric["parameters"].items() if value is not None}
-
-
-def _key(metric: Mapping[str, Any]) -> tuple[str, str, str]:
-    return metric["name"], metric["scope"], repr(sorted(_stated(metric).items()))
-
-
-def _findings(named: _Named) -> list[_Row]:
+def _findings(named: Sequence[Mapping[str, _Check]]) -> list[_Row]:
     """A row for each finding: in which runs it stands, and its sentence in the last of them."""
     rows = []
     for name in _union(named):
         checks = [one.get(name) for one in named]
-        steps = [steps_of(old, new) for old, new in pairwise(checks)]
-        found = [_by_id(check) for check in checks]
+        found = [{one["id"]: one for one in check["findings"]} if check else {} for check in checks]
+        asked = [_ran(old) and _ran(new) for old, new in pairwise(checks)]
         for id_ in _union(found):
-            standing = {place: own[id_] for place, own in enumerate(found, 1) if id_ in own}
-            last = standing[max(standing)]
+            standing = [own.get(id_) for own in found]
+            places = [place for place, one in enumerate(standing, 1) if one]
+            last = found[places[-1] - 1][id_]
+            steps = [
+                _step(bool(old), bool(new), both)
+                for (old, new), both in zip(pairwise(standing), asked, strict=True)
+            ]
             rows.append(
                 {
                     "check": name,
                     "id": id_,
                     **{part: last[part] for part in ("severity", "nodes", "statement")},
-                    "waived": last["waiver"] is not None,
-                    "first": min(standing),
-                    "last": max(standing),
-                    "severities": [own[id_]["severity"] if id_ in own else None for own in found],
-                    "steps": [step.get(id_) for step in steps],
+                    "first": places[0],
+                    "last": places[-1],
+                    "steps": steps,
                 }
             )
     return sorted(rows, key=lambda row: (-row["last"], SEVERITIES.index(row["severity"])))
+
+
+def _step(old: bool, new: bool, asked: bool) -> Step | None:
+    if not (old or new):
+        return None
+    if old and new:
+        return "persisting"
+    return "not_asked" if not asked else "appeared" if new else "disappeared"

@@ -79,10 +79,9 @@ def read_data(
         classes=shared,
         system=settings.vocabulary,
         unlisted=settings.unlisted,
+        progress=progress,
         **{name: getattr(settings, name) for name in _OF_LABELS},
     )
-    read = labels.ledger.rows_read
-    progress("reading labels", read, read, "rows")
     predictions = _read_predictions(settings, labels, policy, shared, progress)
     read_from = () if predictions is None else predictions.sources
     _refuse_unused_classes(settings, (*labels.sources, *read_from))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -58,12 +58,12 @@ def write_instances(
     folder: Path, dataset: LabelDataset, predictions: Predictions | None = None
 ) -> None:
     """Write the table to the restricted tables, and beside it the labels that were refused."""
-    instance_frame(dataset, predictions).write_parquet(folder / RESTRICTED / INSTANCES)
+    instance_frame(dataset, predictions).write_parquet(folder / RESTRICTED / INSTANCES.file)
     lines = dataset.refusals.select("label").with_row_index("line", len(dataset.mappings))
     written = dataset.written.join(lines.drop_nulls(), on="line")
     ids = dataset.instances["instance"].gather(written["instance"])
     refused = pl.DataFrame({"instance": ids, "node": written["label"]}).unique()
-    refused.sort("instance", "node").write_parquet(folder / RESTRICTED / REFUSED)
+    refused.sort("instance", "node").write_parquet(folder / RESTRICTED / REFUSED.file)
 
 
 def in_id_order(rows: pl.DataFrame | pl.LazyFrame) -> pl.LazyFrame:
@@ -83,11 +83,11 @@ def kept_labels(run: AuditResult, instances: pl.Series) -> pl.DataFrame:
 
 def kept_instance(run: str | Path, instance: str) -> pl.DataFrame:
     """The rows of `instance_frame` of an instance that a run keeps."""
-    path = Path(run) / RESTRICTED / INSTANCES
+    path = Path(run) / RESTRICTED / INSTANCES.file
     if not path.is_file():
         raise InputError(
             "a run that keeps its instances is required",
-            found=f"no {RESTRICTED}/{INSTANCES}",
+            found=f"no {RESTRICTED}/{INSTANCES.file}",
             where=run,
             hint="make it with: audit run ... --keep-instances",
         )
@@ -136,6 +136,14 @@ def at_or_below(nodes: Iterable[str], hierarchy: Hierarchy) -> frozenset[str]:
     return frozenset(one for node in known for one in hierarchy.descendants(node, with_self=True))
 
 
+def answered(predictions: Mapping[str, Any]) -> pl.Expr:
+    """Whether the nodes of one instance, in their order, are what a model answers."""
+    score = pl.col("score").fill_null(0)
+    top = pl.int_range(pl.len()) == score.arg_max()
+    least = predictions["decision_threshold"]
+    return (score > 0) & (top if predictions["single_label"] else score >= least)
+
+
 def records(
     ids: pl.Series, rows: pl.DataFrame, nodes: Iterable[str], hierarchy: Hierarchy, run: AuditResult
 ) -> pl.DataFrame:
@@ -158,9 +166,7 @@ def records(
     labelled, inside = pl.col("label") > 0, pl.col("node").is_in(list(below))
     columns = {"labels": labelled & inside, "others": labelled & ~inside}
     if (predictions := run.ledger["predictions"]) is not None:
-        score, least = pl.col("score").fill_null(0), predictions["decision_threshold"]
-        top = pl.int_range(pl.len()) == score.arg_max()
-        answer = (score > 0) & (top if predictions["single_label"] else score >= least)
+        answer = answered(predictions)
         columns |= {"answers": answer & inside, "other_answers": answer & ~inside}
     named = pl.col("node").replace(called)
     told = own.group_by("instance", maintain_order=True).agg(

@@ -17,18 +17,10 @@ from audit.counting.pair_verdicts import ReadTable
 from audit.results.mended import MENDED, Mended
 from audit.results.order import in_order
 from audit.results.parts import DriftPart, ModelPart, ResultPart, read_analyses
-from audit.results.record import COUNTED, read_checks
+from audit.results.record import read_checks
 from audit.results.result import AuditResult
 from audit.results.view import SCHEMA_VERSION
-from audit.runs.folder import (
-    INSTANCES,
-    POLICY,
-    PROPOSALS,
-    RECORD,
-    REFERENCE,
-    REFUSED,
-    refuse_no_run,
-)
+from audit.runs.folder import KEPT, RECORD, Kept, refuse_no_run
 from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT
 from audit.runs.sealed_run import SHARED_ALONE, refuse_broken
 
@@ -36,8 +28,6 @@ _OF_DAMAGE = (
     *(AttributeError, LookupError, TypeError, ValueError),
     *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
 )
-_TABLES = ("nodes", "edges", "residuals", "findings")
-"""Restricted tables that every run has."""
 
 
 def read_run(folder: str | Path, *, unsealed: bool = False) -> AuditResult:
@@ -102,49 +92,39 @@ def read_shared(folder: Path) -> dict[str, Any]:
 
 
 def _read(folder: Path) -> AuditResult:
-    record = read_json(_restricted_file(folder, RECORD))
-    tables = {name: open_table(_table_file(folder, name)).frame() for name in _TABLES}
+    kept = {one.of: _content(folder, one) for one in KEPT}
+    record, findings = kept.pop(RECORD.of), kept.pop("findings")
     listed = read_json(_restricted_file(folder, MANIFEST))
 
     def table(name: str) -> pl.LazyFrame:
-        read = tables.get(name)
-        return _lazy_table(_table_file(folder, name)) if read is None else read.lazy()
+        read = kept.get(name)
+        return _lazy_table(folder, f"{name}.parquet") if read is None else read.lazy()
 
     return AuditResult(
         identity=record["identity"],
         ledger=record["ledger"],
         readings=tuple(record["readings"]),
         policy=record["policy"],
-        checks=in_order([*read_checks(record["checks"], tables["findings"])]),
-        nodes=tables["nodes"],
-        edges=tables["edges"],
+        checks=in_order([*read_checks(record["checks"], findings)]),
         pair_table=PairTable.read(table, record),
-        residuals=tables["residuals"],
-        cases=_read_cases(folder, record),
-        proposals=_kept(folder, PROPOSALS),
         parts=_read_parts(folder, table, record, listed.get("analyses", {})),
-        instances=_kept(folder, INSTANCES),
-        refused=_kept(folder, REFUSED),
         waivers=tuple(record["waivers"]),
-        counted_with=read_json(_restricted_file(folder, POLICY)),
-        reference=_read_reference(folder, record),
         inputs=tuple(listed["inputs"]),
         data_sha256=listed["data_sha256"],
         sha256=sha256_of(folder / RESULT),
+        **kept,
     )
 
 
-def _read_cases(folder: Path, record: Mapping[str, Any]) -> pl.LazyFrame | None:
-    """The instances behind each finding; None for a run whose data were only counted."""
-    if record["identity"]["data"]["format"] == COUNTED:
+def _content(folder: Path, one: Kept) -> Any:
+    """What a file that a run keeps holds; None where it keeps none. Other tables are read later."""
+    if not one.needed and not (folder / RESTRICTED / one.file).is_file():
         return None
-    return _lazy_table(_table_file(folder, "cases"))
-
-
-def _kept(folder: Path, name: str) -> pl.LazyFrame | None:
-    """A table of single instances; None for a run that did not keep them."""
-    path = folder / RESTRICTED / name
-    return _lazy_table(path) if path.is_file() else None
+    if one.file.endswith(".json"):
+        return read_json(_restricted_file(folder, one.file))
+    if one.needed:
+        return open_table(_restricted_file(folder, one.file)).frame()
+    return _lazy_table(folder, one.file)
 
 
 def _read_parts(
@@ -154,27 +134,16 @@ def _read_parts(
     layouts: Mapping[str, Mapping[str, Any]],
 ) -> tuple[ResultPart, ...]:
     of_data: list[ResultPart | None] = [kind.read(table, record) for kind in (ModelPart, DriftPart)]
-    if (changes := _kept(folder, f"{MENDED}.parquet")) is not None:
-        of_data.append(Mended(changes.collect()))
-    return (*(part for part in of_data if part is not None), *read_analyses(table, layouts))
+    if (folder / RESTRICTED / f"{MENDED}.parquet").is_file():
+        of_data.append(Mended(table(MENDED).collect()))
+    return (*filter(None, of_data), *read_analyses(table, layouts))
 
 
-def _read_reference(folder: Path, record: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What is kept of the reference; None for a run without one."""
-    if not record["reference"]:
-        return None
-    kept: dict[str, Any] = read_json(_restricted_file(folder, REFERENCE))
-    return kept
-
-
-def _lazy_table(path: Path) -> pl.LazyFrame:
+def _lazy_table(folder: Path, name: str) -> pl.LazyFrame:
     """A table that is read only when it is needed; its columns are read at once."""
+    path = _restricted_file(folder, name)
     open_table(path)
     return pl.scan_parquet(path)
-
-
-def _table_file(folder: Path, name: str) -> Path:
-    return _restricted_file(folder, f"{name}.parquet")
 
 
 def _restricted_file(folder: Path, name: str) -> Path:

@@ -17,6 +17,7 @@ from audit.data.predictions import Predictions
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.validity import days_of
 from audit.policy.policy import KEYS_OF_COLUMNS, Policy
+from audit.runs.settings import Settings
 
 
 def refuse_hierarchy(policy: Policy, hierarchy: Hierarchy) -> None:
@@ -27,6 +28,27 @@ def refuse_hierarchy(policy: Policy, hierarchy: Hierarchy) -> None:
             f'labels must be treated as the policy states: unlisted_codes = "{asked}"',
             found=f"a hierarchy read with {done}",
             hint=f'leave --unlisted out, or audit.load_hierarchy(..., unlisted="{asked}")',
+        )
+
+
+def refuse_not_on_spark(settings: Settings, policy: Policy | None, keep_instances: bool) -> None:
+    """Raise InputError if options are given that ask for what counts alone do not hold."""
+    options: dict[str, object] = {
+        "--sql or --table": settings.sql or settings.table,
+        "--group": settings.group,
+        "--split": settings.split,
+        "--predictions": settings.predictions,
+        "--classes": settings.classes,
+        "--changes": settings.changes,
+        "--keep-instances": keep_instances,
+        "aggregation of the policy": policy and policy.aggregation != "descendants",
+        f"--strata, or {KEYS_OF_COLUMNS} of the policy": policy and policy.columns,
+    }
+    if given := [option for option, value in options.items() if value]:
+        raise InputError(
+            "data that Spark counts are audited without their groups, splits and instances",
+            found=", ".join(given),
+            hint="leave these out, or audit without --engine spark",
         )
 
 
@@ -41,7 +63,7 @@ def refuse_columns(policy: Policy, data: LabelDataset | PairCount, today: date) 
         raise PolicyError(
             "a policy that names no column is required where data are only counted",
             found=f"{first_cases(policy.columns)}",
-            hint=f"leave {KEYS_OF_COLUMNS} out, or audit the data in memory",
+            hint=f"leave {KEYS_OF_COLUMNS} out, or audit the data without Spark",
         )
 
 

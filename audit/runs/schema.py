@@ -126,7 +126,7 @@ def comparison_schema() -> Schema:
     """The schema of ``comparison.json``, likewise."""
     sides = fields(old=_OBJECT, new=_OBJECT)
     rounding = fields(old=_or_null(_ROUNDING), new=_or_null(_ROUNDING))
-    counted = whole("edits exchanges nodes pairs labels metrics confusions measures")
+    counted = whole("edits exchanges nodes pairs labels metrics measures")
     findings = whole("new gone worse better")
     beyond = text("beyond_old beyond_new")
     metrics = rows_of(compared.METRICS, beyond, parameters=_OBJECT)
@@ -165,7 +165,6 @@ def comparison_schema() -> Schema:
                 text("predictions"),
                 count("common scores_differ answers_differ"),
                 metrics=fields(whole("total changed"), rows=metrics),
-                confusions=_changed(compared.CONFUSIONS, chance("p_value")),
             )
         ),
     )

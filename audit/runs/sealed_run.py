@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -64,13 +65,8 @@ class SealedRun:
             raise no_run(folder)
         self.kind: FolderKind = next((one for one in VERSIONS if one.content in self.found), RUN)
         self.stated = self.json_of(MANIFEST)
-        self._refuse_other_version()
-
-    def _refuse_other_version(self) -> None:
-        """Refuse a version that can be one; what cannot is a fault of the manifest."""
         version, known = self.stated.get("schema_version"), VERSIONS[self.kind]
-        numbered = isinstance(version, str) and re.fullmatch(r"[0-9]+\.[0-9]+", version)
-        if numbered and version != known:
+        if version != known and re.fullmatch(r"[0-9]+\.[0-9]+", str(version)):
             raise InputError(
                 f"schema version {known} is required",
                 found=repr(version),
@@ -127,7 +123,12 @@ class SealedRun:
         for recorded in self.inputs:
             path = recorded.path
             if recorded.role == "plugin":
-                yield from _changed_plugin(recorded)
+                name, was, now = str(recorded.path), recorded.version, {}
+                with suppress(PluginError):
+                    now = record_of(name)
+                if now.get("sha256") != recorded.sha256:
+                    found = now.get("version", "none")
+                    yield f"plugin changed: {name}, of which {was} was used, {found} is installed"
                 continue
             if recorded.query is not None:
                 continue
@@ -150,19 +151,14 @@ class SealedRun:
                 return (f"{name} is not as it was sealed",)
             shared_alone = restricted and not self.has_restricted
             return (NO_RESTRICTED if shared_alone else f"there is no {name}",)
-        listed, (found, outputs) = (
-            set(sealed.outputs),
-            (
-                {one for one in names if is_restricted(one) == restricted and one != name}
-                for names in (self.found, self.outputs)
-            ),
-        )
-        of_kind = found if restricted else {self.kind.content, *self.kind.reports}
-        content = set() if restricted else {self.kind.content}
+        found = {one for one in self.found - {name} if is_restricted(one) == restricted}
+        listed = {one for one in sealed.outputs if is_restricted(one) == restricted}
+        content = {*()} if restricted else {self.kind.content}
+        of_kind = listed if restricted else listed & {*content, *self.kind.reports}
         wrong = {
-            "missing": (listed | content) - found - {*remade},
-            "changed": {one for one in found & outputs if not self.intact(one)},
-            "not of the run": found - (outputs & of_kind),
+            "missing": ({*sealed.outputs} | content) - found - {*remade},
+            "changed": {one for one in found & listed if not self.intact(one)},
+            "not of the run": found - of_kind,
         }
         return tuple(
             f"{word}: {first_cases(sorted(names))}" for word, names in wrong.items() if names
@@ -210,17 +206,6 @@ class SealedRun:
 def is_restricted(name: str) -> bool:
     """Whether a file of a folder, by its name in it, is not for sharing."""
     return name.startswith(f"{RESTRICTED}/")
-
-
-def _changed_plugin(recorded: Input) -> Iterator[str]:
-    name, was = str(recorded.path), recorded.version
-    try:
-        now = record_of(name)
-    except PluginError:
-        yield f"plugin is not there: {name} {was}"
-        return
-    if now["sha256"] != recorded.sha256:
-        yield f"plugin changed: {name}, of which {was} was used and {now['version']} is installed"
 
 
 def refuse_broken(runs: Iterable[Path], remade: Collection[str] = ()) -> None:

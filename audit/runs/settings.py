@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from audit.base.disk import judging_date
 from audit.base.errors import InputError
-from audit.base.limits import size_of
 from audit.base.settings import (
     FIRST,
     HIERARCHY,
@@ -35,8 +34,11 @@ if TYPE_CHECKING:
     from audit.base.tables import TextShape
     from audit.data.columns import Columns
 
-MANY_ROWS = 5_000_000
-"""Number of rows, about, from which an audit counts in batches: loaded, they take some 3 GB."""
+_OF_COLUMNS = (
+    *("id", "label", "sep", "take", "flags", "group", "split", "strata", "codes", "where"),
+    *("missing", "strip", "by_title", "unlisted"),
+)
+"""Settings that are fields of the same names of `audit.data.columns.Columns`."""
 
 InstanceColumn: TypeAlias = Annotated[
     tuple[str, ...],
@@ -230,19 +232,8 @@ class Settings(HierarchyShape):
     seed: Seed = 0
     title: Title = None
     engine: Annotated[
-        Engine | None,
-        Option("How to count; by default in memory, from 5,000,000 rows in batches.", LARGE_DATA),
-    ] = None
-    memory: Annotated[
-        int | None,
-        Option(
-            "Count in batches within this much memory, e.g. 4GB.",
-            LARGE_DATA,
-            metavar="SIZE",
-            typed=str,
-            parse=size_of,
-        ),
-    ] = None
+        Engine, Option("Whether this process counts, or Apache Spark.", LARGE_DATA)
+    ] = "local"
     master: Annotated[
         str | None,
         Option("Where Spark runs; by default as Spark is set up.", LARGE_DATA, metavar="URL"),
@@ -268,44 +259,12 @@ class Settings(HierarchyShape):
         object.__setattr__(self, "hierarchy", self.dataset)
 
     @property
-    def counting(self) -> Engine:
-        """The engine: the one that is named, else in batches where an option or the size asks."""
-        return self.engine or ("stream" if self.memory is not None or self.large else "memory")
-
-    @property
-    def large(self) -> bool:
-        """Whether no option says how to count, and there are `MANY_ROWS` rows or more, about."""
-        said = self.engine or self.memory is not None or self.analyses
-        return not said and self.rows >= MANY_ROWS
-
-    @property
-    def rows(self) -> int:
-        """As `audit.base.files.estimated_rows` says of the dataset."""
-        from audit.base.files import estimated_rows
-
-        return estimated_rows(self.dataset)
-
-    @property
     def columns(self) -> Columns:
         """What is stated of the columns, rows and labels of the dataset."""
         from audit.data.columns import Columns
 
-        return Columns(
-            id=self.id,
-            label=self.label,
-            sep=self.sep or "",
-            take=self.take or "",
-            flags=self.flags,
-            group=self.group or "",
-            split=self.split or "",
-            strata=self.strata,
-            codes=self.codes,
-            where=self.where,
-            missing=self.missing,
-            strip=self.strip,
-            by_title=self.by_title,
-            unlisted=self.unlisted,
-        )
+        stated = {name: getattr(self, name) for name in _OF_COLUMNS}
+        return Columns(**{name: one for name, one in stated.items() if one is not None})
 
     @property
     def text(self) -> TextShape:

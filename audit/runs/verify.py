@@ -196,7 +196,7 @@ def _judged_again(run: SealedRun, settings: Settings, judging: Judging | None) -
     """The result; of a judged run by the policy that it keeps, then as it was judged last."""
     if judging is None or judging.policy is None:
         return audited(settings, stated_policy(settings)).result
-    counted = Policy.model_validate_json(run.content(f"{RESTRICTED}/{POLICY}"))
+    counted = Policy.model_validate_json(run.content(f"{RESTRICTED}/{POLICY.file}"))
     alone, policy = counted.model_copy(update={"ratchet": False}), load_policy(judging.policy)
     return judge_again(judging, policy, audited(settings, alone).result, counted)
 

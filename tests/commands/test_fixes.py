@@ -6,8 +6,6 @@ import csv
 from collections import Counter
 from pathlib import Path
 
-import polars as pl
-
 import audit
 from fixtures.doors import made, refused
 from fixtures.held import held, sha256
@@ -73,21 +71,6 @@ def test_the_sheet_of_one_finding_keeps_its_numbers(small: Path, tmp_path: Path)
     some = sheet(small / "first", tmp_path / "some.csv", "unknown_code:refused")
 
     assert some == [row for row in every if row["finding"] == "unknown_code:refused"]
-
-
-def test_a_workbook_has_the_same_rows(small: Path, tmp_path: Path) -> None:
-    every = sheet(small / "first", tmp_path / "all.csv")
-    made("fixes", small / "first", "--xlsx", tmp_path / "all.xlsx")
-    books = pl.read_excel(
-        tmp_path / "all.xlsx", sheet_id=0, infer_schema_length=0, raise_if_empty=False
-    )
-    cells = [row for book in books.values() if "number" in book.columns
-             for row in book.fill_null("").iter_rows(named=True)]  # fmt: skip
-
-    def told(row: dict[str, str]) -> tuple[str, ...]:
-        return tuple(row[name] for name in ("number", "instance", "label", "change", "finding"))
-
-    assert sorted(map(told, cells)) == sorted(map(told, every))
 
 
 def test_a_summary_by_finding(small: Path) -> None:

@@ -7,6 +7,7 @@ import shutil
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import audit
 from fixtures.doors import made, refused
@@ -14,15 +15,19 @@ from fixtures.held import read_json
 from fixtures.small_release import RELEASES
 
 
-def written(small: Path, out: Path, *further: object) -> dict[str, list[dict[str, object]]]:
-    """The lists of the history of the three releases."""
-    made("history", *(small / one for one in RELEASES), "--out", out, "--quiet", *further)
-    said: dict[str, list[dict[str, object]]] = read_json(out)
+def told(*runs: object) -> dict[str, Any]:
+    """The history of runs."""
+    said: dict[str, Any] = json.loads(made("history", *runs, "--json"))
     return said
 
 
+def of_all(small: Path) -> dict[str, Any]:
+    """The history of the three releases."""
+    return told(*(small / one for one in RELEASES))
+
+
 def test_runs_in_order_with_what_each_read(small: Path, tmp_path: Path) -> None:
-    said = written(small, tmp_path / "out")
+    said = of_all(small)
     runs = [audit.read_run(small / name) for name in RELEASES]
 
     assert [
@@ -40,29 +45,25 @@ def test_runs_in_order_with_what_each_read(small: Path, tmp_path: Path) -> None:
 
 
 def test_what_becomes_of_each_finding(small: Path, tmp_path: Path) -> None:
-    said = written(small, tmp_path / "out")
+    said = of_all(small)
     runs = [
         {f.id: f for check in audit.read_run(small / name).checks for f in check.findings}
         for name in RELEASES
     ]
-    told = {one["id"]: one for one in said["findings"]}
+    rows = {one["id"]: one for one in said["findings"]}
 
-    assert told.keys() == {one for run in runs for one in run}
-    for name, row in told.items():
+    assert rows.keys() == {one for run in runs for one in run}
+    for name, row in rows.items():
         there = [place for place, run in enumerate(runs, 1) if name in run]
         assert (row["first"], row["last"]) == (there[0], there[-1])
-        assert row["severities"] == [
-            run[name].judged_severity if name in run else None for run in runs
-        ]
         assert row["steps"] == [
             {(True, True): "persisting", (False, True): "appeared", (True, False): "disappeared"}[
                 name in old, name in new
             ]
             for old, new in pairwise(runs)
         ]
-        assert row["waived"] == (name == "duplicates:labels")
     for place, step in enumerate(said["steps"]):
-        counted = Counter(row["steps"][place] for row in told.values())  # type: ignore[index]
+        counted = Counter(row["steps"][place] for row in rows.values())
         assert (step["from"], step["to"], step["differ"]) == (place + 1, place + 2, [])
         assert {name: step[name] for name in ("appeared", "disappeared", "persisting")} == {
             name: counted[name] for name in ("appeared", "disappeared", "persisting")
@@ -71,50 +72,33 @@ def test_what_becomes_of_each_finding(small: Path, tmp_path: Path) -> None:
 
 
 def test_findings_of_each_check_and_run(small: Path, tmp_path: Path) -> None:
-    said = written(small, tmp_path / "out")
+    said = of_all(small)
     rows = {(one["check"], one["run"]): one for one in said["checks"]}
     for place, name in enumerate(RELEASES, 1):
         for check in audit.read_run(small / name).checks:
             row = rows.pop((check.name, place))
             assert row["status"] == check.status
-            if check.status == "not_applicable":
-                assert row["warning"] is None
-                continue
             standing = [f for f in check.findings if f.judgement.waiver is None]
-            severities = Counter(f.judged_severity for f in standing)
-            for severity in ("error", "warning", "note"):
-                assert row[severity] == severities[severity]
-            assert row["waived"] == len(check.findings) - len(standing)
-            assert row["folded"] == 0
+            asked = check.status != "not_applicable"
+            assert row["found"] == (len(standing) if asked else None)
     assert rows == {}
 
 
 def test_metrics_of_each_run(small: Path, tmp_path: Path) -> None:
     names = ("first_modelled", "second_modelled")
-    made("history", *(small / one for one in names), "--out", tmp_path / "out", "--quiet")
-    rows = read_json(tmp_path / "out")["metrics"]
+    rows = told(*(small / one for one in names))["metrics"]
     expected = [
         (one["name"], one["scope"], one["value"], one["n"], place)
         for place, name in enumerate(names, 1)
         for one in read_json(small / name / "result.json")["metrics"]
     ]
-    told = [(one["metric"], one["scope"], one["value"], one["n"], one["run"]) for one in rows]
+    found = [(one["metric"], one["scope"], one["value"], one["n"], one["run"]) for one in rows]
 
-    assert sorted(told, key=repr) == sorted(expected, key=repr)
-
-
-def test_the_summary_for_machines(small: Path, tmp_path: Path) -> None:
-    runs = [small / one for one in RELEASES]
-    said = written(small, tmp_path / "out")
-    summary = json.loads(made("history", *runs, "--json"))
-
-    assert summary == {name: said[name] for name in ("order", "runs", "steps")}
+    assert sorted(found, key=repr) == sorted(expected, key=repr)
 
 
 def test_the_title_of_a_run_is_that_of_the_history(small: Path, tmp_path: Path) -> None:
-    runs = (small / "first", small / "second_referred")
-    made("history", *runs, "--out", tmp_path / "out", "--quiet")
-    said = read_json(tmp_path / "out")
+    said = told(small / "first", small / "second_referred")
 
     assert said["title"] == "The second"
     assert [one["title"] for one in said["runs"]] == ["", "The second"]
@@ -126,8 +110,7 @@ def test_what_differs_between_runs_is_told(small: Path, tmp_path: Path) -> None:
     policy.write_text("max_findings = 7\n" + (small / "policy.toml").read_text())
     given = ("--hierarchy", small / "tree.csv", "--policy", policy, "--no-pdf", "--quiet")
     made("run", small / "second.csv", *given, "--out", tmp_path / "run")
-    made("history", small / "first", tmp_path / "run", "--out", tmp_path / "out", "--quiet")
-    said = read_json(tmp_path / "out")
+    said = told(small / "first", tmp_path / "run")
 
     assert [one["differ"] for one in said["steps"]] == [["policy"]]
     assert [one["min_cell"] for one in said["runs"]] == [1, 1]
@@ -144,18 +127,13 @@ def test_runs_in_other_bins_are_refused(small: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_the_order_of_times_or_of_names(small: Path, tmp_path: Path) -> None:
-    turned = ("history", small / "third", small / "first", "--quiet", "--out")
-    made(*turned, tmp_path / "times")
-    made(*turned, tmp_path / "named", "--as-named")
-
-    def names(out: Path) -> list[str]:
-        return [one["name"] for one in read_json(out)["runs"]]
-
-    assert names(tmp_path / "named") == ["third", "first"]
+def test_the_order_of_times_or_of_names(small: Path) -> None:
+    turned = (small / "third", small / "first")
     started = {one: read_json(small / one / "manifest.json")["started"] for one in RELEASES}
     in_time = sorted(("third", "first"), key=lambda one: started[one])
-    assert names(tmp_path / "times") == in_time
+
+    assert [one["name"] for one in told(*turned)["runs"]] == in_time
+    assert [one["name"] for one in told(*turned, "--as-named")["runs"]] == ["third", "first"]
 
 
 def test_refusals_leave_nothing_and_an_earlier_history_stays(small: Path, tmp_path: Path) -> None:
@@ -170,18 +148,19 @@ def test_refusals_leave_nothing_and_an_earlier_history_stays(small: Path, tmp_pa
     ):
         refused("history", *runs, "--out", out)
         assert not out.exists()
-    written(small, out)
+    words = ("history", *(small / one for one in RELEASES), "--out", out, "--quiet")
+    made(*words)
     before = out.read_bytes()
-    refused("history", small / "first", small / "second", "--out", out)
+    refused(*words)
     assert out.read_bytes() == before
     made("history", small / "first", small / "second", "--out", out, "--overwrite", "--quiet")
     assert out.read_bytes() != before
 
 
-def test_a_file_of_html_is_the_page_of_the_same_history(small: Path, tmp_path: Path) -> None:
-    said, page = written(small, tmp_path / "out"), tmp_path / "history.html"
+def test_the_page_names_the_runs(small: Path, tmp_path: Path) -> None:
+    page = tmp_path / "history.html"
     made("history", *(small / one for one in RELEASES), "--out", page, "--quiet")
     text = page.read_text("utf-8")
 
     assert text.startswith("<!doctype html>")
-    assert all(str(run["name"]) in text for run in said["runs"])
+    assert all(name in text for name in RELEASES)

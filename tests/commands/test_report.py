@@ -76,6 +76,80 @@ def test_a_run_that_is_judged_again_has_no_exact_reports_of_before(
     assert not [one for one in audit.verify_run(tmp_path / "new") if one.outcome == "does not hold"]
 
 
+WAIVED = """
+[[waivers]]
+check = "unknown_code"
+owner = "Office"
+reason = "Elves are handled by hand."
+expires = {day}
+"""
+
+
+def judged(small: Path, folder: Path, text: str) -> Path:
+    """The first release as another policy judges it."""
+    policy, out = folder / "other.toml", folder / "judged"
+    policy.write_text(text)
+    given = ("--policy", policy, "--out", out, "--no-pdf", "--quiet")
+    made("report", small / "first", *given)
+    return out
+
+
+def test_what_a_policy_leaves_out_stays_as_the_run_was_made(small: Path, tmp_path: Path) -> None:
+    before = read_json(small / "first" / "result.json")
+    out = judged(small, tmp_path, "max_findings = 7")
+    after = read_json(out / "result.json")
+
+    assert after["policy"] == {**before["policy"], "max_findings": 7, "name": "other"}
+    roles = [one["role"] for one in read_json(out / "manifest.json")["inputs"]]
+    assert roles.count("policy") == 1
+    outcomes = {one.name: one.outcome for one in audit.verify_run(out, recompute=True)}
+    assert outcomes.pop("reports") == "not checked"
+    assert {*outcomes.values()} == {"holds"}
+
+
+@pytest.mark.parametrize(("day", "expired"), [("9999-01-01", False), ("2001-01-01", True)])
+def test_a_waiver_counts_until_its_day(
+    small: Path, tmp_path: Path, day: str, expired: bool
+) -> None:
+    shared = read_json(judged(small, tmp_path, WAIVED.format(day=day)) / "result.json")
+    checks = {check["name"]: check["findings"] for check in shared["checks"]}
+
+    assert [one["expired"] for one in shared["waivers"]] == [expired]
+    assert bool(checks["waiver_expired"]) is expired
+    assert {one["waiver"] is None for one in checks["unknown_code"]} == {expired}
+
+
+def test_a_judged_run_leaves_a_second_name_of_its_files_alone(small: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(small / "first", tmp_path / "run"))
+    copy = Path(shutil.copytree(run, tmp_path / "copy", copy_function=os.link))
+    before = held(copy)
+    (tmp_path / "other.toml").write_text('[severities]\nunknown_code = "error"\n')
+    given = ("--policy", tmp_path / "other.toml", "--overwrite", "--no-pdf", "--quiet")
+    made("report", run, *given)
+
+    assert held(run) != held(copy) == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "surprise = 1",
+        "ratchet = true",
+        "residual_nodes = ['cow']",
+        "ratchet = = 1",
+        "[severities]\nno_such = 'note'",
+        "[[waivers]]\ncheck = '*'\nowner = 'o'\nreason = 'r'",
+    ],
+)
+def test_a_policy_that_cannot_judge_leaves_nothing(small: Path, tmp_path: Path, text: str) -> None:
+    (tmp_path / "other.toml").write_text(text)
+    given = ("--policy", tmp_path / "other.toml", "--no-pdf")
+
+    refused("report", small / "first", *given, "--out", tmp_path / "out")
+    refused("report", small / "first", *given)
+    assert [one.name for one in tmp_path.iterdir()] == ["other.toml"]
+
+
 @pytest.mark.slow
 def test_who_stops_reading_gets_no_message_and_a_whole_run(small: Path, tmp_path: Path) -> None:
     """Files of a run that is replaced have changed since they were read, and by the command."""

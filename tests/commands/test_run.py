@@ -15,14 +15,12 @@ import audit
 from fixtures.doors import command, made, refused
 from fixtures.held import held, read_json, sha256
 from fixtures.small_release import (
-    COLUMNS,
     NODES,
     TITLES,
     above,
     labels_of,
     options,
     rows,
-    write_table,
 )
 
 FAILS = "does not hold"
@@ -184,6 +182,41 @@ def test_settings_of_a_file_are_those_of_the_options(small: Path, tmp_path: Path
     assert result == (small / "first_grouped" / "result.json").read_bytes()
 
 
+def test_the_command_line_overrides_the_file_and_both_the_run(small: Path, tmp_path: Path) -> None:
+    config = tmp_path / "audit.toml"
+    config.write_text(f'dataset = "{small}/second.csv"\nseed = 5\nmin_cell = 2\nmissing = "NA"\n')
+    words = ("--config", config, "--like", small / "first_grouped", "--min-cell", 4, "--no-pdf")
+    made("run", *words, "--out", tmp_path / "run")
+    stated = read_json(tmp_path / "run" / "manifest.json")["settings"]
+
+    told = {name: stated[name] for name in ("dataset", "group", "seed", "min_cell", "missing")}
+    assert told == {"dataset": f"{small}/second.csv", "group": "person", "seed": 5, "min_cell": 4,
+                    "missing": ["NA"]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("stated", "told"),
+    [
+        ("seed = 1\nmin_sell = 3", "audit.toml:2"),
+        ("min_sell = 3", "did you mean min-cell?"),
+        ("seed = 'x'", "audit.toml:1"),
+        ("config = 'other.toml'", "config"),
+        ("min-cell = true", "min-cell"),
+        ("softmax = true\nsigmoid = true", "both"),
+        ("seed = [", "audit.toml"),
+    ],
+)
+def test_what_is_no_option_is_refused_with_its_line(
+    small: Path, tmp_path: Path, stated: str, told: str
+) -> None:
+    config = tmp_path / "audit.toml"
+    config.write_text(stated)
+    words = ("run", small / "first.csv", "--hierarchy", small / "tree.csv", "--config", config)
+
+    assert told in refused(*words, "--out", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_the_same_command_writes_the_same_bytes(small: Path, tmp_path: Path) -> None:
     model = ("--predictions", small / "second_scores.csv", "--keep-instances")
     made("run", small / "second.csv", *options(small, tmp_path / "run", *model))
@@ -193,23 +226,6 @@ def test_the_same_command_writes_the_same_bytes(small: Path, tmp_path: Path) -> 
         for run in (tmp_path / "run", small / "second_modelled")
     )
     assert again == before
-
-
-def test_counts_in_batches_are_those_in_memory(small: Path, tmp_path: Path) -> None:
-    data = write_table(tmp_path / "data.csv", COLUMNS, sorted(rows("second")))
-    made("run", data, *options(small, tmp_path / "run", "--memory", "1GB"))
-    counted, loaded = (audit.read_run(run) for run in (tmp_path / "run", small / "second"))
-    sheet = tmp_path / "sheet.csv"
-
-    assert counted.nodes.rows() == loaded.nodes.rows()
-    whole = ("a", "b", "relation", "support_a", "support_b", "joint")
-    pairs, known = (run.pairs.select(whole).collect().rows() for run in (counted, loaded))
-    assert pairs == known
-    assert counted.ledger["rows_mapped"] == loaded.ledger["rows_mapped"]
-    assert counted.cases is None
-    assert not [one for one in audit.verify_run(tmp_path / "run") if one.outcome == FAILS]
-    refused("fixes", tmp_path / "run", "--csv", sheet)
-    assert {path.name for path in tmp_path.iterdir()} == {"data.csv", "run"}
 
 
 def test_parts_of_the_policy_may_be_options(small: Path, tmp_path: Path) -> None:

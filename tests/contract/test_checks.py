@@ -41,12 +41,13 @@ from audit.runs.analyses import ALL_CHECKS, ANALYSES
 from fixtures.coded import icd9cm
 from fixtures.coded import measured as damaged_in
 from fixtures.counted import counted_of, standing_alone
-from fixtures.doors import made
-from fixtures.entailment_results import audited_in_full
+from fixtures.doors import made, read_entailment
+from fixtures.entailed import measured_tuples
 from fixtures.explained_releases import explained_release, thirty_nodes, write_release
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
 from fixtures.strategies import hierarchies, trees
+from fixtures.tuple_files import SAMPLE
 
 ROOT = Path(__file__).parents[2]
 BUSY = tree(
@@ -697,8 +698,16 @@ def of_analyses() -> tuple[Finding, ...]:
         rows = explained_release(1, hierarchy=thirty_nodes(), ignored="b", instances=130)
         path, tree, _ = write_release(Path(held), rows, thirty_nodes())
         made("explanations", path, "--hierarchy", tree, "--no-pdf", "--out", Path(held) / "run")
-        results = audit.read_run(Path(held) / "run").checks
-    return tuple(f for result in (*results, *audited_in_full(1).checks) for f in result.findings)
+        explained = audit.read_run(Path(held) / "run").checks
+    tuples = measured_tuples(
+        read_entailment(SAMPLE / "tuples.csv", columns={"votes": "worker_*"}).tuples
+    )
+    told = [
+        one.run(tuples)
+        for one in ALL_CHECKS
+        if isinstance(one, Check) and one.reads in tuples.analyses
+    ]
+    return tuple(f for result in (*explained, *told) for f in result.findings)
 
 
 def test_every_finding_says_how_many_times_its_limit_it_is() -> None:

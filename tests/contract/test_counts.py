@@ -1,4 +1,4 @@
-"""The contract of counts: instances are measured alike wherever and however they were counted."""
+"""The contract of counts: instances are measured alike here and by tasks of Spark."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -17,9 +16,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from audit.counting.counts import Counts
-from audit.counting.file import count_pairs
 from audit.counting.pair_verdicts import CHANCES, TOLD
-from audit.data.columns import Columns
 from audit.data.dataset import load_labels
 from audit.engine.pairs.record_counts import KINDS
 from audit.hierarchies.hierarchy import Hierarchy
@@ -59,21 +56,20 @@ MUCH = policy(2, 1.0, 1.0)
 
 @dataclass(frozen=True)
 class Release:
-    """Rows of ``instance, label``, those of an instance together, and how many a batch has."""
+    """Rows of ``instance, label``."""
 
     hierarchy: Hierarchy
     rows: pl.DataFrame
     policy: Policy
-    batch: int
 
     @classmethod
     def of_labels(
-        cls, hierarchy: Hierarchy, labels: Mapping[str, list[str]], by: Policy, batch: int
+        cls, hierarchy: Hierarchy, labels: Mapping[str, list[str]], by: Policy
     ) -> Release:
         """One without refused rows, but for the empty ones of instances without labels."""
         rows = [(instance, label) for instance, own in labels.items() for label in own or [None]]
         schema = {"instance": pl.String, "label": pl.String}
-        return cls(hierarchy, pl.DataFrame(rows, schema, orient="row"), by, batch)
+        return cls(hierarchy, pl.DataFrame(rows, schema, orient="row"), by)
 
     def in_memory(self, folder: Path) -> Measurements:
         """What the same rows are measured as once they are loaded."""
@@ -85,9 +81,6 @@ class Release:
     def counts(self, folder: Path) -> Iterator[tuple[str, Counts]]:
         """The counts of the release in every way there is."""
         yield "memory", self.in_memory(folder).counts
-        path = self._written(self.rows, folder)
-        told: dict[str, Any] = {"policy": self.policy, "batch": self.batch}
-        yield "batches", count_pairs(path, self.hierarchy, Columns(unlisted="refuse"), **told)
         shuffled = self.rows.sample(fraction=1, shuffle=True, seed=1)
         yield "tasks of Spark", counted_by_tasks(shuffled, self.hierarchy, self.policy)
 
@@ -159,7 +152,7 @@ def releases(draw: st.DrawFn) -> Release:
         draw(st.sampled_from([1.0, 1.2])),
         draw(st.sampled_from([1.0, 0.3])),
     )
-    return Release.of_labels(hierarchy, labels, by, draw(st.integers(1, 9)))
+    return Release.of_labels(hierarchy, labels, by)
 
 
 @pytest.mark.slow
@@ -196,7 +189,7 @@ def large(seed: int, instances: int = 900) -> tuple[Hierarchy, Mapping[str, list
 @pytest.mark.parametrize("by", [MUCH, pytest.param(Policy(), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
 def test_large_releases(seed: int, by: Policy) -> None:
-    measured = measured_alike(Release.of_labels(*large(seed), by, batch=700))
+    measured = measured_alike(Release.of_labels(*large(seed), by))
     excess, verdicts = measured.excess, measured.pairs.verdicts
 
     assert verdicts is not None
@@ -251,7 +244,7 @@ def test_a_release_with_faults(tmp_path: Path, name: str) -> None:
     made = make_release(hierarchy, instances=1_200, seed=3, labels_per_instance=3.0, faults=FAULTS)
     made.write_long(tmp_path / "rows.csv")
     rows = pl.read_csv(tmp_path / "rows.csv", infer_schema=False)
-    wanted = measured_alike(Release(hierarchy, rows.select("instance", "label"), by, batch=500))
+    wanted = measured_alike(Release(hierarchy, rows.select("instance", "label"), by))
 
     assert wanted.excess.found.height > 1
     assert wanted.residuals.height > 10
@@ -269,17 +262,6 @@ def test_a_release_with_faults(tmp_path: Path, name: str) -> None:
     ],
 )
 def test_releases_with_little_in_them(labels: dict[str, list[str]]) -> None:
-    release = Release.of_labels(titled(), labels, Policy(), batch=1)
+    release = Release.of_labels(titled(), labels, Policy())
 
     assert measured_alike(release).excess.found.is_empty()
-
-
-def test_progress_tells_that_pairs_are_judged(tmp_path: Path) -> None:
-    told: list[str] = []
-    release = Release.of_labels(titled(), {"a": ["a00", "b01"]}, Policy(), batch=1)
-    release.rows.write_parquet(tmp_path / "rows.parquet")
-    count = count_pairs(tmp_path / "rows.parquet", release.hierarchy)
-    measure(count, Policy(), progress=lambda step, *_: told.append(step))
-
-    assert told[0] == "comparing titles of nodes"
-    assert told[1:] == ["judging pairs", "judging pairs", "scanning pairs"]

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 import reports
 from audit.cli.app import app
-from audit.cli.ci_output import junit_bytes, markdown
+from audit.cli.ci_output import junit_bytes
 from audit.cli.outcomes import of_audit
 from audit.cli.rendering import imprint_of_run, name_of_run
 from audit.runs.croissant import write_croissant
@@ -131,7 +131,7 @@ def _quotients(record: Mapping[str, Any]) -> Iterator[float]:
 def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All that leaves a run of the sample with its model."""
     out = tmp_path_factory.mktemp("left")
-    github = {"GITHUB_ACTIONS": "1", "GITHUB_STEP_SUMMARY": str(out / "summary.md")}
+    github = {"GITHUB_ACTIONS": "1"}
     model = ("--predictions", SAMPLE_DATA / "predictions.psv", "--min-cell", MIN_CELL)
     run, commands = out / "run", dict[str, tuple[object, ...]]()
     commands["run"] = ("run", RELEASE_2, "--hierarchy", "icd9cm", *model, "--out", run)
@@ -195,7 +195,6 @@ def _paper(left: Path) -> str:
 
 TEXTS: Mapping[str, Callable[[Path], str]] = {
     "JUnit": lambda left: (left / "junit.xml").read_text("utf-8"),
-    "GitHub's summary, Markdown": lambda left: unescape((left / "summary.md").read_text("utf-8")),
     "terminal": lambda left: (
         (left / "run.txt").read_text("utf-8").replace("%25", "%").replace(str(left), "")
     ),
@@ -227,7 +226,6 @@ def _made_alone(left: Path, shared: Mapping[str, Any], out: Path) -> None:
     imprint, name = imprint_of_run(left / "run"), name_of_run(left / "run")
     outcome = of_audit("run", shared, "never")
     (out / "junit.xml").write_bytes(junit_bytes(outcome))
-    (out / "summary.md").write_text(markdown(outcome), "utf-8")
     (out / "run").mkdir()
     reports.write_html(shared, out / "run" / "report.html", imprint)
     reports.write_pdf(shared, out / "run" / "report.pdf", imprint)

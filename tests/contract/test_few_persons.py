@@ -11,7 +11,7 @@ import pytest
 
 import audit
 import reports
-from audit.cli.ci_output import junit_bytes, markdown
+from audit.cli.ci_output import junit_bytes
 from audit.cli.outcomes import of_audit
 from audit.runs.croissant import croissant
 from audit.runs.table_export import exported_tables
@@ -49,7 +49,7 @@ def test_of_few_persons_every_page_and_file_is_made(persons: int, tmp_path: Path
     reports.write_html(run, tmp_path / "report.html")
     reports.write_comparison(audit.compare_runs(reference, run), tmp_path / "comparison.html")
     pages = [path.read_text("utf-8") for path in sorted(tmp_path.glob("*.html"))]
-    texts = [junit_bytes(outcome).decode(), markdown(outcome), json.dumps(croissant(shared, "x"))]
+    texts = [junit_bytes(outcome).decode(), json.dumps(croissant(shared, "x"))]
 
     assert exported_tables(shared)["findings"].height > 2
     assert len(pages) == 2

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -18,18 +17,13 @@ import pytest
 from rdflib import OWL, RDFS, SKOS
 
 import audit
-from audit.analyses.entailment.analysis import Entailment
 from audit.analyses.entailment.reading import read_entailment
-from audit.analyses.entailment.settings import Entailing
 from audit.analyses.explanations.reading import read_attributions
 from audit.base.errors import InputError
-from audit.base.progress import silent
 from audit.base.readings import AskedError, Reading
 from audit.hierarchies.applied_policy import policy_for, policy_readings
 from audit.hierarchies.formats.format import WITH_IDS
 from audit.policy.policy import Policy
-from audit.runs.make import audited
-from audit.runs.settings import Settings
 from fixtures.plugins import install, installed
 
 ROOT = Path(audit.__file__).parent
@@ -98,14 +92,6 @@ def of_plugin(folder: Path, plugins: Sequence[str] | None = None) -> Found:
     return len(found.checks), [Reading(**one) for one in found.readings]
 
 
-def of_numbered_tuples(folder: Path, **options: Any) -> Found:
-    tuples = at(folder, ("t.csv", "hyponym,hypernym,label\ndog,pet,1\ncat,pet,0\noak,tree,1\n"))
-    model = at(folder, ("model.csv", "id,score\n0,0.5\n1,0.5\n2,0.5\n"))
-    stated = Entailing(files=(tuples,), kind="hypernyms", predictions=(model,), **options)
-    found = Entailment.read(stated, silent)
-    return found.given["predictions"].frame.rows(), found.readings
-
-
 def of_premises(folder: Path, **options: Any) -> Found:
     path = at(folder, ("rte.csv", "premise,hypothesis,label\na,b,0\nc,d,1\n"))
     found = read_entailment(path, "premises", **options)
@@ -133,24 +119,6 @@ def of_positions(folder: Path, second: str = "next") -> Found:
     rows = f"ROW_ID,SUBJECT_ID,HADM_ID,SEQ_NUM,ICD9_CODE\n1,1,9,1,4019\n2,1,9,{second},4280\n"
     at(folder, ("DIAGNOSES_ICD.csv", rows))
     return of_labels(folder, "icd9cm")(folder)
-
-
-IN_A_ROW = "id,label,who\na,dog,x\na,cat,x\nb,cat,y\n"
-COMES_BACK = "id,label,who\na,dog,x\nb,cat,y\na,cat,x\n"
-
-
-def of_many_rows(data: str, **always: Any) -> Read:
-    """An audit of a file whose rows are many: what each check came to, and why not."""
-
-    def read(folder: Path, data: str = data, **options: Any) -> Found:
-        tree = at(folder, ("tree.csv", "child,parent\ndog,animal\ncat,animal\n"))
-        named = {"dataset": at(folder, ("rows.csv", data)), "hierarchy": tree}
-        with patch("audit.runs.settings.MANY_ROWS", 3):
-            found = audited(Settings(**{**named, **always, **options}), None).result
-        checks = [(one.status, one.not_applicable) for one in found.checks]
-        return checks, [Reading(**one) for one in found.readings]
-
-    return read
 
 
 def of_based(folder: Path, base: str | None = "icd9cm") -> Found:
@@ -268,12 +236,6 @@ SIDES = (OCCURRENCES[0], OCCURRENCES[1].replace(",1,0,x", ",1,2,x"))
 OTHERS = (ENTRIES[0], ENTRIES[1].replace("cat,V", "cat,W"))
 
 TOLD = [
-    Told("runs.engines.as_counted", "in batches", "--engine memory",
-         of_many_rows(IN_A_ROW), {"engine": "memory"}),
-    Told("runs.engines.as_counted", "in memory", "leave these out",
-         of_many_rows(IN_A_ROW, group="who"), {"group": None}),
-    Told("runs.engines.as_counted", "in memory", "--engine stream says what batches require",
-         of_many_rows(COMES_BACK), {"data": IN_A_ROW}),
     Told("data.published.fhir._told", "of the system", "--system with a pattern",
          of_files(SYSTEMS, system="s"), {"system": "*"}),
     Told("data.published.wanted.Wanted", "on one day", "--id encounter",
@@ -325,8 +287,6 @@ TOLD = [
          of_scores(9 * SCORES, {"id": [*"aabcd"], "label": [CLASSES[1], *CLASSES]},
                    classes=CLASSES, transform="softmax", by_order=True),
          {"transform": "sigmoid"}),
-    Told("analyses.entailment.answers.by_number", "number 0", "--numbered-from 1",
-         of_numbered_tuples, {"numbered_from": 1}),
     Told("analyses.entailment.reading._readings", "entails", "--classes FILE",
          of_premises, {"classes": ["entailment", "not_entailment"]}),
     Told("analyses.explanations.reading._special_tokens", "'<go>'", "--special-tokens all",

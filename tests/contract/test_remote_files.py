@@ -86,13 +86,10 @@ def test_they_are_read_as_files_here(server: Served, scheme: str, tmp_path: Path
     assert one["sha256"] == audit.run_audit(own).inputs[0]["sha256"]
 
 
-@pytest.mark.parametrize("further", [(), ("--memory", "1GB")])
-def test_a_run_names_the_address_and_is_made_again(
-    server: Served, tmp_path: Path, further: tuple[str, ...]
-) -> None:
+def test_a_run_names_the_address_and_is_made_again(server: Served, tmp_path: Path) -> None:
     address = f"{at(server, 'https', 'rows.csv')}?signature=abc"
     tree = at(server, "s3", "tree.csv")
-    given = ("--hierarchy", tree, "--allow-network", "--out", "run", "--no-pdf", *further)
+    given = ("--hierarchy", tree, "--allow-network", "--out", "run", "--no-pdf")
     status, said = run("run", address, *given)
     files = [path for path in (tmp_path / "run").rglob("*") if path.is_file()]
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_bytes())

@@ -25,7 +25,6 @@ SCHEMA = result_schema()
         results.judged_result,
         results.hostile_result,
         results.empty_result,
-        results.big_result,
     ],
 )
 def test_result_validates(make: Callable[[], AuditResult]) -> None:

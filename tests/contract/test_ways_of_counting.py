@@ -7,7 +7,6 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ import pytest
 import audit
 from audit.base.readings import AskedError
 from audit.counting.counts import PairCount
-from audit.counting.file import count_pairs
 from audit.data.columns import Columns
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
@@ -138,8 +136,6 @@ STORED: Mapping[str, Callable[[pl.DataFrame, Path], Any]] = {
     "polars": lambda frame, _: frame,
     "pandas": of_pandas,
 }
-BATCHED = ("csv", "parquet", "jsonl", "polars")
-"""One of each kind of source; a frame of Pandas is one of Polars before batches are cut."""
 LISTED = {"parquet": STORED["parquet"], "jsonl": stored("a.jsonl"), "polars": STORED["polars"]}
 
 
@@ -171,11 +167,8 @@ def test_every_way_of_storing_and_counting_gives_the_same_rows(
     ways = {}
     for name, kept in kept_as(layout).items():
         data = kept(frame, tmp_path)
-        ways[f"{name} in memory"] = found(loaded(data, hierarchy, layout.stated))
-        if name in BATCHED:
-            count = count_pairs(data, hierarchy, replace(layout.stated, unlisted="refuse"), batch=5)
-            ways[f"{name} in batches"] = found(count)
-    wanted = ways["polars in memory"]
+        ways[name] = found(loaded(data, hierarchy, layout.stated))
+    wanted = ways["polars"]
     assert wanted[0] == layout.rows
     assert {way: rows for way, rows in ways.items() if rows != wanted} == {}
 
@@ -213,11 +206,10 @@ def test_the_same_is_asked_however_it_is_stored_and_counted(
         audit.load_labels(frame, tree)
     assert wanted.value.options
     data = stored(frame, tmp_path)
-    for way in (audit.load_labels, partial(count_pairs, batch=5)):
-        with pytest.raises(AskedError) as caught:
-            way(data, tree)
-        assert caught.value.options == wanted.value.options
-        assert caught.value.reads == wanted.value.reads
+    with pytest.raises(AskedError) as caught:
+        audit.load_labels(data, tree)
+    assert caught.value.options == wanted.value.options
+    assert caught.value.reads == wanted.value.reads
 
 
 UNDOTTED = {"DX1": ["4019", "", "3605", "0389"] * 3, "PR1": ["3605", "4019", " ", "3961"] * 3}
@@ -250,17 +242,6 @@ def coded(name: str, path: Path) -> Columns:
 
 def placed(counted: LabelDataset | PairCount) -> pl.DataFrame:
     return counted.mappings.select("label", "table", "node", "rows")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CODED)
-def test_code_sets_of_columns_are_those_in_memory(name: str, tmp_path: Path) -> None:
-    stated = coded(name, path := tmp_path / "rows.parquet")
-    known = loaded(path, icd9cm(), stated)
-    refusing = replace(stated, unlisted="refuse")
-    count = count_pairs(path, icd9cm(), refusing, memory=2**26, batch=10_000)
-    assert found(count) == found(known)
-    assert placed(count).equals(placed(known))
 
 
 @pytest.mark.slow

@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 from typer.testing import Result
 
 import reports
 from audit.base.errors import RenderError
-from audit.checks import CHECKS, ON_WAIVERS
+from audit.checks import CHECKS
 from audit.checks.check import Check
 from audit.measure.measure import Measurements
 from audit.results.findings import CheckResult
 from audit.runs import audit as run_module
 from audit.runs import folder as run_folder
 from audit.runs import manifest
-from audit.runs.read import read_run
-from audit.runs.schema import result_schema
-from fixtures.commands import audit, refused
+from fixtures.commands import audit
 from reports import pdf
-from reports.findings import verdict as verdict_of
 
 ROOT = Path(__file__).parents[2]
 Files = tuple[Path, Path]
@@ -79,31 +73,6 @@ def out(tmp_path: Path) -> Path:
 # --- a run ----------------------------------------------------------------------------------
 
 
-def test_a_summary_goes_to_standard_output(toy_files: Files, out: Path) -> None:
-    result = audited(toy_files, out)
-    text = " ".join(result.stdout.split())
-
-    assert result.stderr == ""
-    assert result.stdout.startswith("Read as\n  labels that are no nodes are refused: 'unicorn'")
-    assert "\nErrors in " in result.stdout
-    assert "6 instances; 8 of 9 rows mapped to toy; refused: unknown_code 1 (unicorn 1)." in text
-    assert all(check.name in text for check in (*CHECKS, *ON_WAIVERS))
-    assert f"Report: {out / 'report.html'}" in result.stdout.splitlines()
-
-
-def test_the_summary_says_what_the_report_says(toy_files: Files, out: Path) -> None:
-    """The same verdict, and findings that stand in the published view, word for word."""
-    text = " ".join(audited(toy_files, out).stdout.split())
-    shared = json.loads((out / "result.json").read_text("utf-8"))
-    findings = [finding for check in shared["checks"] for finding in check["findings"]]
-    (told,) = re.findall(r"first: (\d+) of (\d+) findings", text)
-
-    verdict = verdict_of(shared)
-    assert verdict.said in text
-    assert told == (str(min(len(findings), 5)), str(len(findings)))
-    assert "1 of 9 rows" in text
-
-
 @pytest.mark.slow
 def test_a_summary_that_is_piped_is_plain(toy_files: Files, out: Path) -> None:
     done = installed(toy_files, out, FORCE_COLOR=None)
@@ -116,19 +85,6 @@ def test_a_summary_that_is_piped_is_plain(toy_files: Files, out: Path) -> None:
 
 
 @pytest.mark.slow
-def test_who_stops_reading_gets_no_message_and_a_whole_run(toy_files: Files, out: Path) -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    done = subprocess.run(
-        command(toy_files, out), stdout=writing, stderr=subprocess.PIPE, text=True, check=False
-    )
-    os.close(writing)
-
-    assert (done.returncode, done.stderr) == (141, "")
-    assert (out / "manifest.json").is_file()
-
-
-@pytest.mark.slow
 def test_a_title_that_the_output_cannot_spell_is_no_error(tmp_path: Path, out: Path) -> None:
     labels, hierarchy = tmp_path / "labels.csv", tmp_path / "toy.csv"
     labels.write_text("instance,label\na,kü\na,😀\n", "utf-8")
@@ -136,27 +92,6 @@ def test_a_title_that_the_output_cannot_spell_is_no_error(tmp_path: Path, out: P
     done = installed((labels, hierarchy), out, PYTHONIOENCODING="ascii")
 
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_what_memory_was_taken_beyond_what_was_asked_is_told_alike(
-    toy_files: Files, out: Path
-) -> None:
-    said = audited(toy_files, out, "--memory", "20MB").stdout
-    memory = json.loads(audited(toy_files, out, "--memory", "20MB", "--overwrite", "--json").stdout)
-    told = memory["memory"]
-
-    assert told["exceeded_by"] == told["took"] - told["asked"] > 0
-    assert "more than --memory 20MB" in " ".join(said.split())
-
-
-def test_result_json_is_the_shared_view_and_validates(toy_files: Files, out: Path) -> None:
-    audited(toy_files, out)
-    shared = json.loads((out / "result.json").read_text("utf-8"))
-    schema = result_schema()
-
-    Draft202012Validator.check_schema(schema)
-    Draft202012Validator(schema).validate(shared)
-    assert read_run(out).shared() == shared
 
 
 def test_only_the_manifest_has_a_path_a_host_or_a_time(
@@ -176,28 +111,7 @@ def test_only_the_manifest_has_a_path_a_host_or_a_time(
             assert not [text for text in told if text.encode() in content], path
 
 
-@pytest.mark.slow
-def test_the_command_runs_as_it_is_installed(toy_files: Files, out: Path) -> None:
-    done = installed(toy_files, out, "--json")
-
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout)["status"] == "fail"
-    assert json.loads((out / "manifest.json").read_text())["command"][1] == "run"
-
-
 # --- exit statuses ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("fail_on", "status"), [("never", 0), ("warning", 1), ("error", 0)])
-def test_a_warning_among_the_findings_exits_as_asked(
-    toy_files: Files, out: Path, tmp_path: Path, fail_on: str, status: int
-) -> None:
-    labels, policy = tmp_path / "warned.csv", tmp_path / "policy.toml"
-    labels.write_text("instance,label\na,dog\na,pet\n")
-    policy.write_text('labelled_ancestors = "fault"\n')
-    files = (labels, toy_files[1])
-
-    assert audited(files, out, "--fail-on", fail_on, "--policy", policy).exit_code == status
 
 
 def boom(measured: Measurements) -> CheckResult:
@@ -319,27 +233,7 @@ def test_a_terminal_obeys_no_id_and_no_title(tmp_path: Path) -> None:
     assert "x\\x1b[2J \\x9b1m" in shown[1].stdout
 
 
-@pytest.mark.slow
-def test_an_instance_is_drawn_however_deep_its_label_lies(tmp_path: Path) -> None:
-    labels, hierarchy, out = (tmp_path / name for name in ("labels.csv", "chain.csv", "run"))
-    hierarchy.write_text("child,parent\n" + "".join(f"n{n + 1},n{n}\n" for n in range(1200)))
-    labels.write_text("instance,label\na,n1200\n")
-    audited((labels, hierarchy), out, "--keep-instances")
-    shown = audit("cases", out, "--instance", "a")
-
-    assert shown.exit_code == 0
-    assert [line.split()[-1] for line in shown.stdout.splitlines()[2:]] == [
-        f"n{number}" for number in range(1201)
-    ]
-
-
 # --- the output folder --------------------------------------------------------------------------
-
-
-def test_an_occupied_place_is_told_before_anything_is_read(toy_files: Files, out: Path) -> None:
-    audited(toy_files, out)
-
-    assert str(out) in refused(audited((Path("none.csv"), Path("none.csv")), out))
 
 
 STAGES: list[tuple[Any, str]] = [
@@ -400,84 +294,5 @@ def test_sigterm_leaves_nothing_behind(toy_files: Files, tmp_path: Path) -> None
 
 # --- bad input ------------------------------------------------------------------------------------
 
-GOOD_EDGES = b"child,parent\ncow,animal\n"
-GOOD_LABELS = b"instance,label\na,cow\n"
-TORN_JSON = b'{"id": 1, "labels": ["cow"]}\n{"id": \n'
-
-
-def labels_file(name: str, content: bytes) -> Callable[[Path], Path]:
-    def make(folder: Path) -> Path:
-        path = folder / name
-        path.write_bytes(content)
-        return path
-
-    return make
-
-
-BAD_LABELS: dict[str, tuple[Callable[[Path], Path], list[str], str]] = {
-    "nothing there": (lambda folder: folder / "none.csv", [], "nothing there"),
-    "no such column": (labels_file("labels.csv", GOOD_LABELS), ["--label", "code"], "'code'"),
-    "a pickle named csv": (labels_file("labels.csv", b"\x80\x04K\x01."), [], "pickled"),
-    "a torn row": (labels_file("labels.csv", GOOD_LABELS + b"b,cow,dog\n"), [], "fields"),
-    "no column of nodes": (labels_file("labels.csv", b"x,y\n1,2\n"), [], "--id and --label"),
-    "a broken JSON line": (labels_file("labels.jsonl", TORN_JSON), [], "JSON"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", BAD_LABELS)
-def test_bad_labels_exit_2_with_one_message(tmp_path: Path, out: Path, name: str) -> None:
-    make, options, told = BAD_LABELS[name]
-    hierarchy = tmp_path / "edges.csv"
-    hierarchy.write_bytes(GOOD_EDGES)
-    path = make(tmp_path)
-    message = refused(audited((path, hierarchy), out, *options))
-
-    assert told in message
-    assert path.name in message
-    assert not out.parent.exists()
-
-
-BAD_HIERARCHIES: dict[str, tuple[str, bytes, str]] = {
-    "a cycle": ("edges.csv", b"child,parent\na,b\nb,c\nc,a\nd,a\n", "a -> b -> c -> a"),
-    "no column of parents": ("edges.csv", b"from,to\na,b\n", "--hierarchy-parent COL"),
-    "a gz of no bytes": ("edges.csv.gz", b"", "Found: nothing"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_HIERARCHIES)
-def test_a_bad_hierarchy_exits_2_with_one_message(tmp_path: Path, out: Path, name: str) -> None:
-    file, content, told = BAD_HIERARCHIES[name]
-    labels, hierarchy = tmp_path / "labels.csv", tmp_path / file
-    labels.write_bytes(GOOD_LABELS)
-    hierarchy.write_bytes(content)
-    message = refused(audited((labels, hierarchy), out))
-
-    assert told in message
-    assert hierarchy.name in message
-    assert not out.parent.exists()
-
-
-def test_a_hierarchy_that_is_not_there_names_what_is(toy_files: Files, out: Path) -> None:
-    message = refused(audited((toy_files[0], Path("icd9")), out))
-
-    assert "icd9cm" in message
-
 
 # --- the other commands --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("policy", "told"),
-    [
-        ('[[expected]]\nnodes = ["dog", "yeti"]\nsource = "s"', "expected: yeti"),
-        ('[[expected]]\nnodes = ["dog", "animal"]\nsource = "s"', "expected: dog and animal"),
-    ],
-)
-def test_what_pairs_cannot_be_judged_by_is_refused(
-    toy_files: Files, out: Path, tmp_path: Path, policy: str, told: str
-) -> None:
-    (tmp_path / "pairs.toml").write_text(policy)
-
-    message = refused(audited(toy_files, out, "--policy", tmp_path / "pairs.toml"))
-    assert told in re.sub(r"\s+", " ", message)
-    assert not out.exists()

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from fixtures.commands import audit
-from tests.unit.cli.junit_rules import broken_rules
+from fixtures.junit_rules import broken_rules
 
 ROOT = Path(__file__).parents[2]
 TREE = "child,parent\ndog,animal\ncow,animal\nanimal,thing\nhammer,thing\n"
@@ -87,40 +87,14 @@ def test_a_verification_that_fails_fails_its_case(data: Path) -> None:
     assert any("report.html" in (one.get("message") or "") for one in failures)
 
 
-def test_github_gets_annotations_and_a_summary(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_github_gets_annotations(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = audit(*RUN, "--out", "a", "--json")
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(data / "summary.md"))
-    (data / "summary.md").write_text("Before.\n")
     told = audit(*RUN, "--out", "a", "--overwrite", "--json")
 
     assert told.stdout == plain.stdout
     commands = [line for line in told.stderr.splitlines() if line.startswith("::")]
     assert commands[0].startswith("::error title=unknown_code%3A ")
-    summary = (data / "summary.md").read_text("utf-8")
-    assert summary.startswith("Before.\n## audit run")
-    assert "unknown&#95;code" in summary
-
-
-def test_the_title_that_was_given_names_file_and_summary(
-    data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(data / "summary.md"))
-    audit(*RUN, "--out", "a", "--title", "Spring", "--junit", "run.xml")
-    audit(*RUN, "--out", "b", "--title", "Autumn")
-    audit(
-        "report", "b", "--overwrite", "--policy", "policy.toml", "--no-pdf", "--junit", "report.xml"
-    )
-    audit("compare", "a", "b", "--out", "c", "--junit", "compare.xml")
-
-    titles = {"run": "Spring", "report": "Autumn", "compare": "Autumn"}
-    for name, title in titles.items():
-        stated = suite(f"{name}.xml").find("properties/property[@name='title']")
-        assert stated is not None
-        assert stated.get("value") == title
-    summary = (data / "summary.md").read_text("utf-8")
-    assert all(f"## audit {name} · {title}" in summary for name, title in titles.items())
 
 
 def test_data_cannot_give_orders_to_the_runner(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,14 +111,9 @@ def test_data_cannot_give_orders_to_the_runner(data: Path, monkeypatch: pytest.M
 
 def test_a_refused_input_is_an_annotation(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(data))  # a folder: nothing can be added
     done = audit("run", "missing.csv", "--hierarchy", "tree.csv", "--out", "a")
     assert done.exit_code == 2
     assert "::error title=audit::missing.csv" in done.stderr
-
-    done = audit(*RUN, "--out", "a")
-    assert done.exit_code == 0
-    assert "No summary of the step: " in done.stderr
 
 
 PAGE = (ROOT / "docs" / "ci.md").read_text("utf-8")

@@ -60,47 +60,6 @@ def result(place: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_rows_are_judged_on_their_day(place: Path) -> None:
-    checks = {check["name"]: check for check in result(place)["checks"]}
-    (retired,) = checks["retired_code"]["findings"]
-    (heading,) = checks["not_specific"]["findings"]
-
-    assert (retired["severity"], heading["severity"]) == ("warning", "warning")
-    assert retired["statement"].startswith("40 of 90 dated rows (44.4%) have a code that was not")
-    assert heading["statement"].startswith("30 of 90 dated rows (33.3%) have a heading as code (1")
-    assert "on their day (admittime): 1 code" in retired["statement"]
-    assert [node["id"] for node in retired["nodes"]] == ["585.6"]
-    assert {retired["evidence"]["not_dated"], heading["evidence"]["not_dated"]} == {50}
-
-
-def test_the_report_tells_the_days_of_a_code(place: Path) -> None:
-    report = (place / "run" / "report.html").read_text("utf-8")
-
-    assert "on their day (admittime)" in report
-
-
-def test_the_day_is_no_column_that_instances_are_compared_by(place: Path) -> None:
-    checks = {check["name"]: check for check in result(place)["checks"]}
-
-    assert "neither a split nor a strata" in checks["group_confined"]["reason"]
-
-
-def test_the_result_says_what_codes_were_judged_by(place: Path) -> None:
-    stated = {"column": "admittime", "file": "icd9cm.csv", "codes": 2}
-
-    assert result(place)["policy"]["code_dates"] == stated
-    assert audit("verify", place / "run").exit_code == 0
-
-
-def test_the_table_is_an_input_with_its_digest(place: Path) -> None:
-    manifest = json.loads((place / "run" / "manifest.json").read_text("utf-8"))
-    by_role = {source["role"]: Path(source["path"]).name for source in manifest["inputs"]}
-
-    assert by_role["code_dates"] == "icd9cm.csv"
-    assert str(place) not in (place / "run" / "restricted" / "policy.json").read_text("utf-8")
-
-
-@pytest.mark.slow
 def test_the_inputs_give_the_same_bytes_again(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

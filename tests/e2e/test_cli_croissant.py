@@ -76,32 +76,3 @@ def test_the_publisher_s_description_keeps_what_an_audit_does_not_say(
 
 
 OTHER = {"@context": {}, "conformsTo": "http://mlcommons.org/croissant/1.0", "name": "Zoo"}
-
-
-@pytest.mark.parametrize(
-    ("content", "found"),
-    [
-        (json.dumps(OTHER), "one of 'Zoo'"),
-        ("no JSON", "something else"),
-        ("[1]", "something else"),
-        (json.dumps({"name": "Farm"}), "something else"),
-    ],
-)
-def test_what_is_no_earlier_export_is_left_alone(
-    copy: Path, tmp_path: Path, content: str, found: str
-) -> None:
-    (tmp_path / "there").write_text(content)
-    done = audit("export", copy, "--croissant", tmp_path / "there", "--overwrite")
-
-    assert done.exit_code == 2
-    assert f"Found: {found}" in done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["there"]
-    assert (tmp_path / "there").read_text() == content
-
-
-def test_an_earlier_export_is_replaced_only_when_asked(copy: Path, tmp_path: Path) -> None:
-    assert exported(copy, tmp_path).exit_code == 0
-    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
-    assert exported(copy, tmp_path).exit_code == 2
-    assert exported(copy, tmp_path, "--overwrite").exit_code == 0
-    assert {file: file.read_bytes() for file in before} == before

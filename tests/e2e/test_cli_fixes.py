@@ -78,34 +78,6 @@ def status(run: Path, check: str) -> str:
     return next(str(one["status"]) for one in checks if one["name"] == check)
 
 
-@pytest.mark.parametrize("end", ["csv", "xlsx"])
-def test_sheets_of_two_people_are_applied(end: str, made: Path, tmp_path: Path) -> None:
-    rows = rows_of(made / "sheet.csv")
-    other = [row | {"decision": "accept" * (row["label"] == "8.45")} for row in rows]
-    other_sheet = written(other, tmp_path / "other.csv")
-    for row in rows:
-        row["decision"] = "other: 401.1" if row["label"] == "4O1.9" else "reject"
-    sheet = written(rows, tmp_path / "sheet.csv")
-    if end == "xlsx":
-        from audit.runs.fixes.decision_book import write_decision_book
-        from audit.runs.fixes.sheet import read_sheet
-
-        write_decision_book(read_sheet(sheet), sheet := tmp_path / "sheet.xlsx")
-
-    command = ("apply", made / "run", "--decisions", sheet, "--by", "N")
-    other_one = ("--decisions", other_sheet)
-    audit(*command, *other_one, "--by", "M", "--out", tmp_path / "c.csv")
-
-    text = (tmp_path / "c.csv").read_text("utf-8")
-    assert "r3,401.1\n" in text
-    assert "r2,008.45\n" in text
-    assert "r1,250\n" in text
-    log = json.loads((tmp_path / "c.csv.changes.json").read_text("utf-8"))
-    assert {(one["by"], one["label"]) for one in log["changes"]} == {("N", "4O1.9"), ("M", "8.45")}
-    said = audit(*command, *other_one, "--out", tmp_path / "d.csv", exits=2)
-    assert "2 sheets, and --by N" in said
-
-
 def test_a_run_on_the_copy_tells_what_was_mended(made: Path, again: Path, tmp_path: Path) -> None:
     new = again / "new"
     audit("compare", made / "run", new, "--out", tmp_path / "compared")
@@ -177,56 +149,6 @@ def test_what_was_mended_and_comes_back_is_an_error(
     assert status(tmp_path / "back", "lost_zero") == "fail"
     for never_mended in ("parent_and_child", "malformed_code"):
         assert status(tmp_path / "back", never_mended) == "note"
-
-
-def _other_run(rows: list[dict[str, str]]) -> None:
-    for row in rows:
-        row["run"] = "0" * 16
-
-
-def _other_label(rows: list[dict[str, str]]) -> None:
-    rows[0]["label"] = "V1"
-
-
-def _twice(rows: list[dict[str, str]]) -> None:
-    rows[0]["decision"] = "reject"
-    rows.append({**rows[0]})
-
-
-def _no_node(rows: list[dict[str, str]]) -> None:
-    rows[0]["decision"] = "other: nothing of the kind"
-
-
-def _no_word(rows: list[dict[str, str]]) -> None:
-    rows[0]["decision"] = "perhaps"
-
-
-def _nothing(rows: list[dict[str, str]]) -> None:
-    rows[0]["decision"] = "reject"
-
-
-@pytest.mark.parametrize(
-    ("damage", "said"),
-    [
-        (_other_run, "a sheet of this run"),
-        (_other_label, "rows as the run has them"),
-        (_twice, "one decision on each row"),
-        (_no_node, "a label that the hierarchy has"),
-        (_no_word, "accept, reject, remove or `other: LABEL`"),
-        (_nothing, "a change to make is required"),
-    ],
-)
-def test_a_sheet_that_cannot_be_carried_out_is_refused(
-    damage: Callable[[list[dict[str, str]]], None], said: str, made: Path, tmp_path: Path
-) -> None:
-    rows = rows_of(made / "sheet.csv")
-    damage(rows)
-    sheet, out = written(rows, tmp_path / "sheet.csv"), tmp_path / "copy.csv"
-
-    told = audit("apply", made / "run", "--decisions", sheet, "--out", out, exits=2)
-
-    assert said in told
-    assert sorted(tmp_path.iterdir()) == [sheet]
 
 
 @pytest.mark.parametrize("sheets", [150, pytest.param(3_000, marks=pytest.mark.slow)])

@@ -20,9 +20,8 @@ ROWS = pl.DataFrame({"visit": [*range(60)] * 2, "word": ["dog"] * 60 + ["owl", "
 QUERY = "SELECT visit, word FROM tag WHERE visit < 50"
 
 
-@pytest.mark.parametrize("way", [[], ["--memory", "100MB"]])
 def test_a_run_tells_no_secret_and_is_recomputed(
-    way: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "tree.csv").write_text("child,parent\ndog,pet\ncat,pet\nowl,bird\npet,animal\n"
                                        "bird,animal\n")  # fmt: skip
@@ -33,7 +32,7 @@ def test_a_run_tells_no_secret_and_is_recomputed(
     with server() as base:
         ingest(base, "tag", ROWS)
         address = base.replace("postgres@", "secret@")
-        asked = [*named, *way, "--no-pdf", "--out"]
+        asked = [*named, "--no-pdf", "--out"]
         read = CliRunner().invoke(app, ["run", address, "--sql", QUERY, *asked, str(out)])
         assert read.exit_code == 0, read.output
         done = CliRunner().invoke(app, ["run", str(tmp_path / "rows.csv"), *asked, str(file)])

@@ -18,7 +18,7 @@ import pytest
 
 from audit.cli.run import NEXT
 from fixtures.once import filled_once
-from tests.test_public_api import TWICE
+from tests.contract.test_public_api import TWICE
 
 pytestmark = pytest.mark.slow
 

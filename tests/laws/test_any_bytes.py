@@ -23,12 +23,12 @@ from fixtures import (
 )
 from fixtures.damaged import damaged
 from fixtures.doors import command
-from fixtures.entailment_world import files as tuple_files
 from fixtures.held import held
 from fixtures.label_files import Record
 from fixtures.prediction_files import Scored
 from fixtures.small_release import POLICY
 from fixtures.toy import EDGES
+from fixtures.tuple_files import write_seeds as tuple_seeds
 
 TREE = audit.load_hierarchy(
     {child: [up for one, up in EDGES if one == child] for child, _ in EDGES}, format="parents"
@@ -190,7 +190,7 @@ KINDS = (
                    *("--hierarchy", "FILE/tree.csv", *MADE)),
         quick=0,
     ),
-    Kind("tuples", tuple_files.write_seeds, by_command("entailment", "FILE", *MADE), quick=0),
+    Kind("tuples", tuple_seeds, by_command("entailment", "FILE", *MADE), quick=0),
     Kind(
         "attributions",
         attribution_files.write_seeds,

@@ -285,6 +285,7 @@ def test_a_rule_that_the_policy_of_the_reference_lacked_is_one_it_was_not_asked(
         {"waivers": [waiver("*", node="no node")]},
         {"waivers": [waiver("waiver_unused")]},
         {"ratchet": True},
+        {"min_cell": 50},
     ],
 )
 def test_what_needs_counting_or_names_nothing_is_refused(changed: dict[str, Any]) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import pickle
+import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -199,3 +202,91 @@ def test_labels_give_the_same_numbers_however_they_are_handed_over(way: str) -> 
     assert metrics.hierarchical_f1(true, said, **options, average="macro") == pytest.approx(
         (1 + 4 / 6 + 1 + 2 / 5) / 4
     )
+
+
+SOFTMAX = np.array([[0, 0.25, 0.75, 0], [0.25, 0, 0.5, 0.25], [0, 0, 0.25, 0.75], [1, 0, 0, 0.0]])
+
+
+def test_tensors_are_arrays() -> None:
+    torch = pytest.importorskip("torch")
+    scores = torch.tensor(SOFTMAX, dtype=torch.bfloat16, requires_grad=True)
+    metric = metrics.HierarchicalMetrics(TREE, classes=NAMES)
+    metric.update(scores, torch.tensor([NAMES.index(label) for label in TRUE]))
+    assert metric.compute()["accuracy/depth=3"] == 3 / 4
+
+
+@pytest.mark.parametrize(
+    ("true", "said", "options"),
+    [
+        (["unicorn"], ["dog"], {}),
+        (["dog"], ["dog", "cow"], {}),
+        ([0], [0], {}),
+        ([7], [0], {"classes": NAMES}),
+        (np.eye(3), np.eye(3), {}),
+        ([[0.5, 0.5]], ["dog"], {"classes": ["dog", "cow"]}),
+        (["dog"], [[-0.5, 0.5]], {"classes": ["dog", "cow"]}),
+        (["dog"], [[0.5, math.nan]], {"classes": ["dog", "cow"]}),
+        (["dog"], [3.5], {}),
+        (["dog"], ["dog"], {"hierarchy": {"a": "b", "b": "a"}}),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(true: Any, said: Any, options: Any) -> None:
+    with pytest.raises(audit.AuditError):
+        metrics.hierarchical_f1(true, said, **{"hierarchy": TREE} | options)
+
+
+def test_one_answer_or_scores_are_asked_for_where_they_are_needed() -> None:
+    sets = [{label} for label in TRUE]
+    with pytest.raises(audit.AuditError):
+        metrics.accuracy(TRUE, sets, hierarchy=TREE)
+    with pytest.raises(audit.AuditError):
+        metrics.abstraction_match(sets, hierarchy=TREE)
+
+
+def seen(first: int, last: int, **options: Any) -> metrics.HierarchicalMetrics:
+    metric = metrics.HierarchicalMetrics(TREE, classes=NAMES, **options)
+    metric.update(SOFTMAX[first:last], TRUE[first:last])
+    return metric
+
+
+def test_what_another_process_has_seen_comes_pickled_and_is_merged() -> None:
+    here, sent = seen(0, 2), pickle.loads(pickle.dumps(seen(2, 4)))
+    assert sent.compute()["accuracy/depth=3"] == 1
+    here.merge(sent)
+    assert here.compute() == pytest.approx(seen(0, 4).compute(), nan_ok=True)
+    here.reset()
+    assert here.compute() == {}
+
+
+def test_only_what_is_measured_alike_is_merged_or_added() -> None:
+    metric, sets = seen(0, 4), metrics.HierarchicalMetrics(TREE, classes=NAMES)
+    sets.update([{label} for label in TRUE], TRUE)
+    other = metrics.HierarchicalMetrics({"dog": "mammal", "cow": "mammal"})
+    for unlike in (sets, seen(0, 4, threshold=0.9), other):
+        with pytest.raises(audit.AuditError):
+            metric.merge(unlike)
+    with pytest.raises(audit.AuditError):
+        metric.update(SOFTMAX / 2, TRUE)
+
+
+def test_a_call_gives_the_numbers_of_its_batch() -> None:
+    metric = metrics.HierarchicalMetrics(TREE, classes=NAMES)
+    first, second = metric(SOFTMAX[:2], TRUE[:2]), metric(SOFTMAX[2:], TRUE[2:])
+    assert (first["accuracy/depth=3"], second["accuracy/depth=3"]) == (1 / 2, 1)
+
+
+def test_undefined_numbers_are_nan() -> None:
+    assert math.isnan(metrics.accuracy_alignment(TRUE, TRUE, hierarchy=TREE))
+    assert math.isnan(metrics.hierarchical_f1([], [], hierarchy=TREE))
+
+
+def test_the_example_of_the_page_says_what_it_gives() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text("utf-8")
+    block = re.findall(r"```python\n(.*?)```", page, re.S)[0]
+    _, tree, *calls = filter(None, block.split("\n"))
+    names: dict[str, Any] = {"audit": audit}
+    exec(tree, names)
+    assert len(calls) == 2
+    for call in calls:
+        code, said = call.split("  # ")
+        assert round(eval(code, names), 3) == float(said)

@@ -8,26 +8,16 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from audit.analyses.entailment import quality
-from audit.analyses.entailment.answers import (
-    by_number,
-    read_answers,
-    read_generations,
-    read_ratings,
-    read_validity_predictions,
-    refuse_foreign,
-    together,
-)
+from audit.analyses.entailment import elements, quality
+from audit.analyses.entailment.answers import read_generations, read_predictions, read_ratings
+from audit.analyses.entailment.checks import CHECKS
 from audit.analyses.entailment.dataset import ELEMENTS, EntailmentDataset
-from audit.analyses.entailment.declared import HEADLINES, SAYS, TABLES
+from audit.analyses.entailment.declared import FACTS, HEADLINES, SAYS, TABLES
 from audit.analyses.entailment.detection import THRESHOLD, measure_detection
 from audit.analyses.entailment.generation import measure_generation, rating_tables
-from audit.analyses.entailment.graph_checks import CHECKS
+from audit.analyses.entailment.graph import measure_graph
 from audit.analyses.entailment.reading import read_entailment
 from audit.analyses.entailment.settings import Entailing
-from audit.analyses.entailment.shape import measure_graph
-from audit.analyses.entailment.votes import CARRYING, REPLICATES, agreement, weak_labels
-from audit.base.declared import NONE, Columns, count, setting, text, whole
 from audit.base.errors import InputError
 from audit.base.progress import Progress
 from audit.base.readings import Reading
@@ -40,20 +30,6 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Found, Measurements
 
-FACTS = Columns(
-    count("tuples voted", "Tuples|With votes"),
-    count("rows_read refused", "Rows read|Refused", of="rows"),
-    whole("files models", "Files|Models"),
-    text("kind generation_set restricted"),
-    count(
-        "relations splits annotators predictions generations ratings",
-        "Relations|Splits|Annotators|Predictions|Generated concepts|Ratings",
-        of=NONE,
-    ),
-    setting("parameters threshold"),
-)
-"""What each fact is."""
-
 
 @dataclass(frozen=True, eq=False)
 class Entailment(FileAnalysis):
@@ -61,8 +37,8 @@ class Entailment(FileAnalysis):
 
     Args:
         positives: The generation set; None without one.
-        given: What was read of each of ``predictions``, ``answers``, ``generations`` and
-            ``ratings`` that is there.
+        given: What was read of each of ``predictions``, ``generations`` and ``ratings`` that is
+            there.
     """
 
     name: ClassVar[str] = "entailment"
@@ -87,19 +63,21 @@ class Entailment(FileAnalysis):
         if settings.ratings is not None and not settings.generations:
             raise InputError("--ratings needs --generations", found="no generated concepts")
         progress("reading tuples")
-        shared = settings.classes and settings.predictions and Shared(settings.classes)
-        dataset = read_entailment(
-            settings.files, settings.kind, settings.columns, classes=shared or settings.classes
-        )
-        if settings.numbered_from is not None and not dataset.numbered:
-            raise InputError("--numbered-from needs tuples without ids", found="tuples with ids")
-        given, readings = _beside(settings, dataset)
-        positives = None
+        classes, columns = settings.classes, settings.columns
+        shared = classes and settings.predictions and Shared(classes)
+        dataset = read_entailment(settings.files, settings.kind, columns, classes=shared or classes)
+        given, positives = dict[str, Records](), None
+        if settings.predictions:
+            given["predictions"] = read_predictions(settings.predictions, dataset, classes)
+        if settings.generations:
+            given["generations"] = read_generations(settings.generations, dataset)
+        if settings.ratings is not None:
+            given["ratings"] = read_ratings((settings.ratings,), dataset)
         if settings.positives is not None:
-            columns = {name: of for name, of in settings.columns.items() if name in ELEMENTS}
+            named = {name: of for name, of in columns.items() if name in ELEMENTS}
             files = (settings.positives,)
-            positives = read_entailment(files, settings.kind, columns, labelled=False).tuples
-        return cls(dataset, positives, given, settings, (*dataset.readings, *readings))
+            positives = read_entailment(files, settings.kind, named, labelled=False).tuples
+        return cls(dataset, positives, given, settings, dataset.readings)
 
     def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:
         """The tuples as instances, each with its relation as label; refused ones are bad rows."""
@@ -116,39 +94,42 @@ class Entailment(FileAnalysis):
     def measure(self, measured: Measurements, seed: int, progress: Progress) -> Found:
         """Measure the graph, its dataset, and predictions; of cases the first ones are shared.
 
-        Beside the tables that are declared there are the tuples behind findings:
-        ``quality_mismatches``, ``quality_misplaced``, ``quality_repeats`` and
-        ``quality_weak_labels``; ``graph_edges``, ``graph_members`` and ``answers``.
+        Beside the tables that are declared there are the tuples behind findings,
+        ``quality_mismatches``, ``quality_misplaced`` and ``quality_weak_labels``; ``graph_edges``
+        and ``graph_members``.
         """
         tuples, positives, given = self.dataset.tuples, self.positives, self.given
         progress("counting tuples and words")
-        mismatches = quality.mismatched(tuples)
-        weak, weakly_labelled = weak_labels(tuples)
+        mismatches, (weak, weakly_labelled) = (
+            elements.mismatched(tuples),
+            quality.weak_labels(tuples),
+        )
         tables = {
             "quality_totals": quality.totals(tuples),
             "quality_diversity": quality.diversity(tuples),
             "quality_references": quality.references(tuples if positives is None else positives),
             "quality_generation_set": quality.generation_set(tuples, positives),
-            "quality_consistency": quality.consistency(tuples, mismatches),
-            "quality_shared_keys": quality.shared_keys(tuples),
-            "quality_agreement": agreement(tuples),
+            "quality_consistency": elements.consistency(tuples, mismatches),
+            "quality_shared_keys": elements.shared_keys(tuples),
+            "quality_agreement": quality.agreement(tuples),
             "quality_weak": weak,
             "quality_mismatches": mismatches,
-            "quality_misplaced": quality.misplaced(tuples),
-            "quality_repeats": quality.repeats(tuples),
+            "quality_misplaced": elements.misplaced(tuples),
             "quality_weak_labels": weakly_labelled,
-        } | measure_graph(tuples, progress)
-        answered = together([given[what] for what in ("predictions", "answers") if what in given])
-        detected, predicted = measure_detection(tuples, answered, progress)
+        }
+        progress("looking for cycles and chains")
+        tables |= measure_graph(tuples)
+        detected, predicted = measure_detection(tuples, given.get("predictions"), progress)
         tables, ledgers = tables | detected, {"predictions": predicted}
         if "generations" in given:
             meteor = self.settings.meteor
-            generated = measure_generation(tuples, given["generations"], meteor, progress)
-            rated = rating_tables(given.get("ratings"), tuples)
-            tables |= generated[0] | rated[0]
-            ledgers |= {"generations": generated[1], "ratings": rated[1]}
-        if "answers" in given:
-            tables["answers"] = given["answers"].frame.select("model", "id", "answer", "valid")
+            found, ledgers["generations"] = measure_generation(
+                tuples, given["generations"], meteor, progress
+            )
+            tables |= found
+        if "ratings" in given:
+            found, ledgers["ratings"] = rating_tables(given["ratings"], tuples)
+            tables |= found
         return Found(tables, self._facts(tables, ledgers), (tuples, positives))
 
     def _facts(
@@ -165,41 +146,18 @@ class Entailment(FileAnalysis):
             "relations": tuples["relation"].n_unique(),
             "splits": tuples["split"].drop_nulls().n_unique(),
             "voted": tuples["votes"].count(),
-            "annotators": dataset.votes["annotator"].n_unique(),
+            "annotators": dataset.annotators,
             "generation_set": self.positives is not None,
             "parameters": {
                 "unique_at_most": quality.THRESHOLD,
-                "carrying_share": CARRYING,
-                "replicates": REPLICATES,
+                "carrying_share": quality.CARRYING,
+                "replicates": quality.REPLICATES,
             },
-            "models": tables["detection_coverage"]["model"].n_unique(),
-            "predictions": ledgers["predictions"],
+            "models": tables["detection_measured"].filter(kind="model")["model"].n_unique(),
             "threshold": THRESHOLD,
-            "generations": ledgers.get("generations"),
-            "ratings": ledgers.get("ratings"),
+            **{
+                name: ledgers.get(name) or None
+                for name in ("predictions", "generations", "ratings")
+            },
             "restricted": [name for name in tables if name not in TABLES],
         }
-
-
-def _beside(
-    settings: Entailing, dataset: EntailmentDataset
-) -> tuple[dict[str, Records], tuple[Reading, ...]]:
-    """What stands beside tuples, named by their ids."""
-    in_order = dataset.rows_read if dataset.numbered else None
-    readers = {
-        "predictions": lambda files: read_validity_predictions(files, in_order, settings.classes),
-        "answers": read_answers,
-        "generations": read_generations,
-        "ratings": read_ratings,
-    }
-    given, readings = dict[str, Records](), tuple[Reading, ...]()
-    for what, reader in readers.items():
-        files = getattr(settings, what)
-        if files:
-            read = reader(files if isinstance(files, tuple) else (files,))
-            own = what != "predictions"
-            given[what], told = by_number(read, dataset, settings.numbered_from, what, own=own)
-            readings += told
-    for what in given.keys() - {"ratings"}:
-        refuse_foreign(given[what], dataset.tuples["id"])
-    return given, readings

@@ -2,153 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 
-import numpy as np
 import polars as pl
 
 from audit.analyses.entailment.dataset import ELEMENTS
-from audit.analyses.entailment.declared import ALL
-from audit.analyses.entailment.quality import SAME_KEY
-from audit.analyses.entailment.votes import CARRYING
-from audit.base.dag import IntArray
-from audit.base.declared import NONE, Column, Columns, Mark, count, setting, share
-from audit.checks.check import Check
-from audit.checks.rows import Row, Rows, check_of_rows
-from audit.engine.statistics.intervals import wilson
+from audit.analyses.entailment.elements import SAME_KEY
+from audit.analyses.entailment.findings import (
+    Case,
+    Measured,
+    arrows,
+    bounds,
+    check,
+    edge,
+    first_of,
+    quoted,
+)
+from audit.analyses.entailment.graph import EDGE
+from audit.analyses.entailment.quality import CARRYING
+from audit.base.declared import NONE, Mark, count, setting, share
+from audit.checks.check import Check, Outcome
+from audit.checks.rows import Row
 from audit.measure.measure import Measurements
 
-Case: TypeAlias = Mapping[str, Any]
-Evidence: TypeAlias = dict[str, Any]
-
-
-class Measured(NamedTuple):
-    """What checks read: the tables, the tuples, the generation set, and the instances."""
-
-    frames: Mapping[str, pl.DataFrame]
-    tuples: pl.DataFrame
-    positives: pl.DataFrame | None
-    of: Measurements
-
-    def of_relations(self, table: str) -> pl.DataFrame:
-        """A table without the row of all relations."""
-        return self.frames[table].filter(pl.col("relation") != ALL)
-
-    def row(self, tuples: pl.DataFrame, evidence: Evidence, *key: str, **said: Any) -> Row:
-        """A finding on a relation, the first part of its key, with the tuples behind it.
-
-        Its strength is its share, if it has one, where nothing else is said.
-        """
-
-        def cases() -> IntArray:
-            ids = self.of.loaded.dataset.instances["instance"]
-            return np.flatnonzero(ids.is_in(tuples["id"].implode()).to_numpy()).astype(np.int64)
-
-        own = {"key": key, "nodes": key[:1], "strength": evidence.get("share", 1.0)}
-        evidence = {"instances": tuples.height, **evidence}
-        return Row(cases=cases, evidence=evidence, **own | said)
-
-
-def check(
-    title: str,
-    of: tuple[str, str, str, str],
-    denominator: Literal["instances", "whole", "untold"],
-    *evidence: Iterable[Column],
-) -> Callable[[Callable[[Measured], Iterable[Row]]], Check]:
-    """A check of the findings of a function, of its name.
-
-    Args:
-        of: What is examined: a table, its column that counts it, or none where each row is one;
-            the unit; and why there may be none.
-    """
-
-    def checked(found: Callable[[Measured], Iterable[Row]]) -> Check:
-        def table(measured: Measurements) -> Rows:
-            given, (name, column, unit, why) = measured.of("entailment"), of
-            tuples, positives = given.behind
-            own = Measured(given.frames, tuples, positives, measured)
-            total = int(own.of_relations(name)[column].sum()) if column else len(own.frames[name])
-            rows = [*found(own)]
-            return Rows(total, unit, rows, "" if total or rows else why)
-
-        return check_of_rows(
-            found.__name__,
-            title,
-            table,
-            reads="entailment",
-            nodes="Relation",
-            evidence=Columns(*evidence),
-            denominator=denominator,
-        )
-
-    return checked
-
-
-LONGEST = 60
-"""Characters of a text that a sentence quotes."""
-BEFORE = 15
-"""Characters that are quoted before the first difference of two long texts, and the word there."""
-_PLAIN = str.maketrans("{}[]", "()()")
-
-
-def quoted(text: str) -> str:
-    """A text in quotation marks, cut if long, without characters that have a meaning in templates.
-
-    >>> quoted("a {wild}  animal")
-    '“a (wild) animal”'
-    """
-    plain = " ".join(text.translate(_PLAIN).split())
-    return f"“{plain if len(plain) <= LONGEST else plain[: LONGEST - 1].rstrip() + '…'}”"
-
-
-def quoted_apart(*texts: str) -> list[str]:
-    """Two texts in quotation marks, cut if long so that their first difference is still there.
-
-    Case is no difference.
-
-    >>> quoted_apart("a very long text " * 4 + "ends", "a very long text " * 4 + "begins")
-    ['“…very long text ends”', '“…very long text begins”']
-    """
-    plain = [" ".join(text.split()) for text in texts]
-    start = 0
-    if max(map(len, plain)) > LONGEST:
-        pairs = enumerate(zip(*(text.lower() for text in plain), strict=False))
-        first = next((place for place, (a, b) in pairs if a != b), min(map(len, plain)))
-        start = plain[0].rfind(" ", 0, max(first - BEFORE, 0)) + 1
-    return [quoted("…" * bool(start) + text[start:]) for text in plain]
-
-
-def cases(rows: pl.DataFrame, said: Callable[[Case], str]) -> str:
-    """The first three in words."""
-    return "; ".join(said(row) for row in rows.head(3).iter_rows(named=True))
-
-
-def arrows(*texts: str) -> str:
-    """Texts along edges: ``“a” → “b”``."""
-    return " → ".join(map(quoted, texts))
-
-
-def edge(row: Case) -> str:
-    """The edge of a row, in words."""
-    return arrows(row["instance"], row["concept"])
-
-
-def bounds(name: str, k: int, n: int) -> Evidence:
-    """So many of n as evidence, with the share and its Wilson interval."""
-    low, high = wilson(k, n)
-    return {name: k, "of": n, "share": k / n if n else 0.0, "low": low, "high": high}
-
-
+ONE, ACROSS = "one context", "across contexts"
+"""Last parts of the keys of findings that lie within one context, or need several."""
 OF_TUPLES = (
     *share("share", "Share", of="tuples of", ends="low high", mark=Mark()),
     *count("tuples", "Tuples", among="of"),
     *count("instances of"),
 )
-_TUPLES = ("graph_relations", "tuples", "tuples", "")
-_SPLITS = ("quality_shared_keys", "", "pairs of splits", "there are no two splits")
-_SET = ("quality_generation_set", "valid", "valid tuples", "no generation set was given")
-_VOTED = ("quality_weak", "tuples", "tuples with votes", "no tuple has votes")
+OF_EDGES = (
+    *share("share", "Share", of="edges of", ends="low high", mark=Mark()),
+    *count("edges", "Edges", of=NONE, among="of"),
+    *count("of", of=NONE),
+    *count("instances", "Tuples"),
+)
+
+
 _MISMATCHES = {
     "instance_not_head": "an instance that is not the head",
     "tail_not_concept": "a tail that is not the concept",
@@ -158,7 +51,12 @@ _MISMATCHES = {
 }
 
 
-@check("Do the elements of each tuple fit each other?", _TUPLES, "instances", OF_TUPLES)
+@check(
+    "Do the elements of each tuple fit each other?",
+    ("graph_relations", "tuples", "tuples", ""),
+    "instances",
+    OF_TUPLES,
+)
 def tail_mismatch(found: Measured) -> Iterator[Row]:
     """Each fault of each relation."""
     heads = found.tuples.select("id", "head")
@@ -167,8 +65,7 @@ def tail_mismatch(found: Measured) -> Iterator[Row]:
     def case(row: Case) -> str:
         if row["proposed"] is None:
             return f"{quoted(row['value'])} in {quoted(row['head'])}"
-        apart = quoted_apart(row["value"], row["proposed"])
-        return f"{row['column']} {' and not '.join(apart)}"
+        return f"{row['column']} {quoted(row['value'])} and not {quoted(row['proposed'])}"
 
     look = (
         "Look at a few, since the label was given for the text that annotators saw; then take the "
@@ -185,7 +82,7 @@ def tail_mismatch(found: Measured) -> Iterator[Row]:
             fault,
             severity="warning",
             sentence=f"{{tuples}} of {{of}} tuples of {relation} ({{share}}) {{tuples|has|have}} "
-            f"{_MISMATCHES[fault]}: {cases(own, case)}.",
+            f"{_MISMATCHES[fault]}: {first_of(own, case)}.",
             curator=lacks if fault == "head_lacks_instance" else look,
             data_user="Leave these tuples out, or build the tail from the other elements: a model "
             "that reads the tail is asked about another text than the annotators were.",
@@ -194,7 +91,7 @@ def tail_mismatch(found: Measured) -> Iterator[Row]:
 
 @check(
     "Is any head with the same instance in two splits?",
-    _SPLITS,
+    ("quality_shared_keys", "", "pairs of splits", "there are no two splits"),
     "whole",
     count("instances astray"),
     count("keys of", of=NONE),
@@ -206,7 +103,7 @@ def head_in_two_splits(found: Measured) -> Iterator[Row]:
         split, other = row["split"], row["other"]
         own = found.frames["quality_misplaced"].filter(pl.col("split").is_in([split, other]))
         own = own.filter(pl.col("split").n_unique().over(SAME_KEY) > 1)
-        said = cases(
+        said = first_of(
             own.unique(SAME_KEY, maintain_order=True),
             lambda case: f"{quoted(case['head'])} with {quoted(case['instance'])}",
         )
@@ -226,32 +123,9 @@ def head_in_two_splits(found: Measured) -> Iterator[Row]:
         )
 
 
-@check("Do tuples repeat others?", _TUPLES, "instances", OF_TUPLES, count("across"))
-def duplicate_tuple(found: Measured) -> Iterator[Row]:
-    """Relations with repeated tuples."""
-    repeats = found.frames["quality_repeats"]
-    for relation in repeats["relation"].unique().sort():
-        own = repeats.filter(relation=relation)
-        across = int((own["split"] != own["first_split"]).sum())
-        said = cases(own, lambda case: f"{quoted(case['id'])} repeats {quoted(case['first'])}")
-        n = found.tuples.filter(relation=relation).height
-        yield found.row(
-            own,
-            {**bounds("tuples", len(own), n), "across": across},
-            relation,
-            severity="error" if across else "warning",
-            sentence=f"{{tuples}} of {{of}} tuples of {relation} ({{share}}) "
-            "{tuples|repeats|repeat} an earlier one in all elements and the label, {across} of "
-            f"them from another split: {said}.",
-            curator="Keep the first of each.",
-            data_user="Drop the repeats before training: they count as if more people had given "
-            "the label.",
-        )
-
-
 @check(
     "Does the generation set hold exactly the valid tuples of the detection set?",
-    _SET,
+    ("quality_generation_set", "valid", "valid tuples", "no generation set was given"),
     "instances",
     count("instances lacking of"),
     share("share", of="lacking of", ends="low high"),
@@ -291,7 +165,7 @@ def generation_mismatch(found: Measured) -> Iterator[Row]:
 
 @check(
     "Do at least four of five votes support each label?",
-    _VOTED,
+    ("quality_weak", "tuples", "tuples with votes", "no tuple has votes"),
     "instances",
     OF_TUPLES,
     count("ties against"),
@@ -318,8 +192,162 @@ def weak_label(found: Measured) -> Iterator[Row]:
             sentence=f"{{tuples}} of {{of}} tuples of {row['relation']} with votes ({{share}}) "
             "{tuples|has|have} less than four fifths of them for the label; {ties} of these "
             "{ties|is a tie|are ties}, and {against} {against|has|have} most votes against it: "
-            f"{cases(own, case)}.",
+            f"{first_of(own, case)}.",
             curator="Have these tuples judged again, and leave out those that stay split.",
             data_user="Leave these tuples out of test sets: a model cannot be right where "
             "annotators do not agree.",
         )
+
+
+def _under(row: Case) -> str:
+    """The head that a case was judged under, in brackets; nothing where that is the instance."""
+    return "" if row["head"] is None else f" (under {quoted(row['head'])})"
+
+
+def _where_judged(row: Case) -> str:
+    """Whether the edges of a finding were judged under one head, as the end of a clause."""
+    if not row["one_context"]:
+        return " under different heads, where a text may mean different things"
+    return "" if row["head"] is None else " under the same head"
+
+
+@check(
+    "Do any texts entail each other in a cycle?",
+    ("graph_relations", "valid_edges", "valid edges", "no tuple states a valid edge"),
+    "untold",
+    count("instances"),
+    count("texts edges", of=NONE),
+)
+def cycle(found: Measured) -> Iterator[Row]:
+    """Each strongly connected component of valid edges, with a shortest cycle."""
+    tuples = found.tuples.filter(pl.col("valid") & (pl.col("instance") != pl.col("concept")))
+    for end in EDGE[1:]:
+        members = found.frames["graph_members"].rename({"text": end, "first": f"{end}_first"})
+        tuples = tuples.join(members, on=["relation", end])
+    inside = tuples.filter(pl.col("instance_first") == pl.col("concept_first"))
+    behind = inside.partition_by("relation", "instance_first", as_dict=True)
+    for row in found.frames["graph_components"].to_dicts():
+        relation, synonyms = row["relation"], " and ".join(map(quoted, row["cycle"][:2]))
+        said = (
+            f"{{texts}} texts of {relation} entail each other by {{edges}} valid edges"
+            f"{_where_judged(row)}: {arrows(*row['cycle'])}{_under(row)}."
+        )
+        if row["synonyms"]:
+            said = (
+                f"{{texts}} texts of {relation}, {synonyms} among them, are stated to be synonyms: "
+                "each of their {edges} valid edges is valid in both directions."
+            )
+        yield found.row(
+            behind[relation, row["first"]],
+            {"texts": row["texts"], "edges": row["edges"]},
+            relation,
+            row["first"],
+            severity="warning" if row["one_context"] else "note",
+            sentence=said,
+            curator="If the texts say the same, give them one spelling; otherwise have the edges "
+            "of the cycle judged again: at least one of them is wrong.",
+            data_user="Merge these texts, or leave their edges out, before using the edges as a "
+            "hierarchy.",
+        )
+
+
+def _edges(
+    found: Measured, table: str, among: str, *steps: tuple[str, str], **further: str
+) -> Iterator[tuple[pl.DataFrame, Case, Callable[..., Row]]]:
+    """For each relation, and for one context and several: rows, the first, what makes the finding.
+
+    Args:
+        among: Which edges of the relation have the share.
+        steps: The edges that the tuples of a case state.
+        further: More evidence: names of numbers of the relation.
+    """
+    for own in found.frames[table].partition_by("relation", "one_context", maintain_order=True):
+        first = own.row(0, named=True)
+        relation, one = first["relation"], first["one_context"]
+        (numbers,) = found.frames["graph_relations"].filter(relation=relation).to_dicts()
+        edges = pl.concat(own.select("relation", instance=a, concept=b) for a, b in steps)
+        tuples = found.tuples.join(edges, on=EDGE, how="semi")
+        evidence = bounds("edges", len(own), numbers[among])
+        evidence |= {name: numbers[column] for name, column in further.items()}
+        key, severity = (relation, ONE if one else ACROSS), "warning" if one else "note"
+        yield own, first, partial(found.row, tuples, evidence, *key, severity=severity)
+
+
+@check(
+    "Is any edge both valid and invalid?",
+    ("graph_relations", "edges", "edges", "no tuple states an edge"),
+    "untold",
+    OF_EDGES,
+)
+def contradiction(found: Measured) -> Iterator[Row]:
+    """Contradictions of each relation: those under one head, and those across heads."""
+
+    def case(row: Case) -> str:
+        cycle = "invalid, though both lie on a cycle of valid edges"
+        said = "valid and invalid" if row["kind"] == "edge" else cycle
+        return f"{edge(row)} is {said}{_under(row)}"
+
+    steps = ("instance", "concept")
+    for rows, first, told in _edges(found, "graph_contradictions", "edges", steps):
+        yield told(
+            sentence=f"{{edges}} of {{of}} edges of {first['relation']} ({{share}}) "
+            "{edges|has|have} answers that contradict each other"
+            f"{_where_judged(first)}: {first_of(rows, case)}.",
+            curator="Have the tuples judged again side by side, and keep one answer where the text "
+            "means the same under its heads.",
+            data_user="Leave these tuples out of training and test sets, or let the model read the "
+            "head: whatever it answers without is wrong on some.",
+        )
+
+
+@check(
+    "Is any edge denied that follows from two valid ones?",
+    (
+        *("graph_relations", "chains", "chains of two valid edges"),
+        "no valid edge begins where another ends",
+    ),
+    "untold",
+    OF_EDGES,
+    count("chains open", of=NONE),
+)
+def transitivity(found: Measured) -> Iterator[Row]:
+    """Violations of each relation: those under one head, and those across heads."""
+
+    def case(row: Case) -> str:
+        path = arrows(row["instance"], row["through"], row["concept"])
+        return f"{path} is valid step by step, and {edge(row)} is invalid{_under(row)}"
+
+    steps = (("instance", "concept"), ("instance", "through"), ("through", "concept"))
+    further = {"chains": "chains", "open": "chains_open"}
+    for rows, first, told in _edges(found, "graph_violations", "denied_edges", *steps, **further):
+        yield told(
+            sentence=f"{{edges}} of {{of}} denied edges of {first['relation']} ({{share}}) "
+            f"{{edges|follows|follow}} from two valid ones{_where_judged(first)}: "
+            f"{first_of(rows, case)}. {{open}} of {{chains}} chains of two valid edges of the "
+            "relation {open|is|are} open: nobody judged whether the first text entails the last.",
+            curator="Have the three edges of each case judged again together: one of the three "
+            "answers is wrong, or a text means different things in them.",
+            data_user="Do not complete the graph by following its edges before these are settled.",
+        )
+
+
+def _of_no_node(check: Check) -> Check:
+    """A check whose findings are about no relation."""
+
+    def rule(measured: Measurements) -> Outcome:
+        found = check.rule(measured)
+        return replace(found, findings=tuple(replace(one, nodes=()) for one in found.findings))
+
+    return replace(check, rule=rule)
+
+
+CHECKS = (
+    tail_mismatch,
+    _of_no_node(head_in_two_splits),
+    generation_mismatch,
+    weak_label,
+    contradiction,
+    cycle,
+    transitivity,
+)
+"""The checks, in report order."""

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from audit.analyses.entailment.declared import ALL
-from audit.base.dag import BoolArray, IntArray
+from audit.base.dag import IntArray
 from audit.base.declared import schema
 from audit.base.readings import Reading
 from audit.engine.statistics.intervals import wilson
@@ -32,6 +32,8 @@ SPLITS = (TRAIN, "valid", TEST)
 """Names of splits, in report order; a file may have others, which follow by name."""
 ELEMENTS = ("head", "relation", "tail", "instance", "concept")
 """The parts of a tuple, which are also the usual names of their columns."""
+KEY = ["head", "relation", "instance"]
+"""What concepts are told of; it may not be in two splits."""
 TUPLES = schema(
     ("id head relation tail instance concept", pl.String),
     ("valid", pl.Boolean),
@@ -41,8 +43,6 @@ TUPLES = schema(
 """One row per kept tuple, in the order of the files. ``id`` is unique. ``split`` is null if the
 file has none. ``votes_valid`` of ``votes`` annotators hold it valid; both are null where nobody's
 vote is known. ``row`` counts the records of all files from 1, those that were refused included."""
-VOTES = schema(("id annotator", pl.String), ("valid", pl.Boolean))
-"""One row per vote whose annotator is known, sorted by ``id`` and ``annotator``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,26 +51,26 @@ class EntailmentDataset:
 
     Args:
         tuples: The tuples, columns `TUPLES`.
-        votes: Votes by annotator, columns `VOTES`; empty where votes are counts, or unknown.
         rows_read: Number of records read; each was kept or refused.
         refused: Number of records refused, by reason.
         sources: The files.
+        annotators: Number of annotators with a column of votes.
         numbered: Whether ids are the numbers of records from 0, since the files have none.
         readings: What labels were taken to mean.
     """
 
     tuples: pl.DataFrame
-    votes: pl.DataFrame
     rows_read: int
     refused: Mapping[str, int]
     sources: tuple[Path, ...]
+    annotators: int = 0
     numbered: bool = False
     readings: tuple[Reading, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """Rows that models answer, in their order, with ``head, relation, instance``.
+    """What models are asked about: rows with ``head, relation, instance``.
 
     Args:
         split: The test set, or ``all``.
@@ -78,11 +78,6 @@ class Questions:
 
     rows: pl.DataFrame
     split: str
-
-    @cached_property
-    def valid(self) -> BoolArray:
-        """Whether each tuple is valid, shape (n,)."""
-        return self.rows["valid"].to_numpy()
 
     @cached_property
     def keys(self) -> pl.Series:

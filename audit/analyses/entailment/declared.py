@@ -25,7 +25,7 @@ from audit.base.declared import (
     texts,
     whole,
 )
-from audit.base.figures import Curve, Dots, Graph
+from audit.base.figures import Dots, Graph
 from audit.results.parts import Headline
 from audit.results.shared_tables import Sentence
 
@@ -39,14 +39,21 @@ def _table(title: str, row: str, *columns: tuple[Column, ...], **more: Any) -> T
     return Table(Columns(*columns), title=title, row=row, **more)
 
 
-_cases = partial(_table, most=SHOWN, each="relation", fold=True)
-_ANSWERED = "model trained_on relation split"
-_ANSWERED_SAID = "Model|Trained on|Relation|Split"
+_folded = partial(_table, fold=True)
+_cases = partial(_folded, most=SHOWN, each="relation")
+_relation = text("relation", "Relation")
+_split = text("relation split", "Relation|Split")
+_model = text("model trained_on relation split", "Model|Trained on|Relation|Split")
+_writer = text("model relation split", "Model|Relation|Split")
+_share = partial(share, "share", "Share", ends="low high")
+_edge = text("relation instance concept", "Relation|Text|Below")
+_context = (*flag("one_context", "One head"), *text("head", "Head"))
+
 TABLES: Mapping[str, Table] = {
     "quality_totals": _table(
         "Tuples that are valid",
         "a relation and split",
-        text("relation split", "Relation|Split"),
+        _split,
         share("share", "Valid", of="valid tuples", ends="low high"),
         count("tuples valid"),
         across="split",
@@ -54,7 +61,7 @@ TABLES: Mapping[str, Table] = {
     "quality_agreement": _table(
         "Agreement of votes",
         "a relation and measure",
-        text("relation", "Relation"),
+        _relation,
         key("measure", "Measure"),
         chance("reason", type="string"),
         mean("value", "Agreement", n="tuples", low=-1.0, ends="low high"),
@@ -65,22 +72,19 @@ TABLES: Mapping[str, Table] = {
     "graph_relations": _table(
         "The graph of each relation",
         "a relation",
-        text("relation", "Relation"),
-        chance("deepest", "Depth", type="integer"),
-        estimate("mean_depth mean_children", n="texts", reason="they have no fixed bounds"),
-        count("tuples self_edges"),
+        _relation,
+        count("tuples"),
         count(
             "texts edges valid_edges denied_edges contradictory_edges components"
-            " synonym_components texts_on_cycles chains chains_valid chains_denied"
-            " chains_open redundant_edges tops leaves most_children",
+            " synonym_components texts_on_cycles chains chains_valid chains_denied chains_open",
             "Texts|Edges|Valid|Denied|Both|||On cycles|Chains||Broken",
             of=NONE,
         ),
     ),
     "graph_neighbourhoods": _table(
         "The graph around findings",
-        "an edge around a finding",
-        text("finding relation child parent", "Around|Relation|Text|Below"),
+        "an edge between texts of findings",
+        text("relation child parent", "Relation|Text|Below"),
         count("valid invalid", "Valid|Invalid"),
         records=True,
         figures=(
@@ -96,13 +100,14 @@ TABLES: Mapping[str, Table] = {
         "Separating valid from invalid",
         "a model or baseline, relation, split and measure",
         key("kind", "By"),
-        text(_ANSWERED, _ANSWERED_SAID),
+        _model,
         key("measure", "Measure"),
         chance("absent", type="string"),
         mean("value", "Value", n="n", ends="low high", mark=Mark("", "expected")),
         mean("expected positive_share", n="n"),
         count("n"),
         count("groups", of=NONE),
+        count("tuples unparsable"),
         across="relation",
         first=9,
         figures=(
@@ -118,83 +123,70 @@ TABLES: Mapping[str, Table] = {
     "generation_measured": _table(
         "Generated concepts against references",
         "a model, relation, split and measure",
-        text("model relation split", "Model|Relation|Split"),
+        _writer,
         key("measure", "Measure"),
         mean("value", "Value", n="n", ends="low high"),
         estimate("references", n="n", reason="it has no fixed bounds"),
-        count("n", of=NONE),
+        count("n instances", of=NONE),
         first=9,
         across="relation",
     ),
-    "quality_diversity": _table(
+    "quality_diversity": _folded(
         "Words, unique concepts and social heads",
         "a relation",
-        text("relation", "Relation"),
-        mean(
-            "unique unique_without_penalty",
-            "Unique concepts|Without penalty",
-            n="tuples",
-        ),
+        _relation,
+        mean("unique unique_without_penalty", "Unique concepts|Without penalty", n="tuples"),
         mean("unique_edges unique_edges_without_penalty", n="edges"),
         share("social", "Social", of="social_heads heads", ends="social_low social_high"),
         count("tuples", "Tuples"),
         count("vocabulary edges heads social_heads", "Words|Edges|Heads", of=NONE),
-        fold=True,
     ),
-    "quality_references": _table(
+    "quality_references": _folded(
         "Valid tuples of an instance",
         "a relation and split",
-        text("relation split", "Relation|Split"),
+        _split,
         ratio("references", "Tuples", of="valid instances"),
         count("valid"),
         count("instances identified", of=NONE),
         across="split",
-        fold=True,
     ),
-    "quality_generation_set": _table(
+    "quality_generation_set": _folded(
         "The generation set beside the valid tuples",
         "a relation",
-        text("relation", "Relation"),
+        _relation,
         count("valid", "Valid"),
         count("generation", "In the generation set", of=NONE),
         count("both only_detection", "In both|Valid alone"),
         count("only_generation not_valid", "In the set alone|Not valid", of=NONE),
-        fold=True,
     ),
-    "quality_consistency": _table(
+    "quality_consistency": _folded(
         "Elements that do not fit each other",
         "a relation and fault",
-        text("relation", "Relation"),
+        _relation,
         key("fault", "What"),
-        share("share", "Share", of="faulty tuples", ends="low high"),
+        _share(of="faulty tuples"),
         count("tuples faulty", "Tuples|Faulty"),
-        fold=True,
     ),
-    "quality_shared_keys": _table(
+    "quality_shared_keys": _folded(
         "Heads with an instance that two splits share",
         "two splits",
         text("split other", "Split|With"),
-        share("share", "Share", of="shared keys", ends="low high"),
+        _share(of="shared keys"),
         count("keys shared", "Heads|Shared", of=NONE),
-        fold=True,
     ),
-    "quality_weak": _table(
+    "quality_weak": _folded(
         "Labels that few votes support",
         "a relation",
-        text("relation", "Relation"),
-        share("share", "Share", of="weak tuples", ends="low high"),
+        _relation,
+        _share(of="weak tuples"),
         count("tuples weak ties against", "Tuples|Weak|Ties|Against"),
-        fold=True,
-    ),
-    "graph_shape": Table(
-        Columns(text("relation measure"), whole("value"), count("texts", of=NONE)), records=True
     ),
     "graph_components": _cases(
         "Texts that entail each other",
         "a cycle of texts",
         text("relation first", "Relation"),
-        flag("synonyms one_context", "Synonyms|One head"),
-        text("head", "Head"),
+        flag("synonyms", "Synonyms"),
+        _context,
         texts("cycle", "Cycle"),
         count("texts edges", "Texts|Edges", of=NONE),
         order="texts",
@@ -202,115 +194,51 @@ TABLES: Mapping[str, Table] = {
     "graph_contradictions": _cases(
         "Edges whose answers contradict each other",
         "an edge",
-        text("relation instance concept kind", "Relation|Text|Below"),
-        flag("one_context", "One head"),
-        text("head", "Head"),
+        _edge,
+        text("kind"),
+        _context,
         count("valid invalid", "Valid|Invalid"),
     ),
     "graph_violations": _cases(
         "Denied edges that follow from two valid ones",
         "an edge and a path it follows from",
-        text("relation instance concept through", "Relation|Text|Below|Through"),
-        flag("one_context", "One head"),
-        text("head", "Head"),
+        _edge,
+        text("through", "Through"),
+        _context,
         count("invalid", "Denied"),
         count("chains", "Chains", of=NONE),
     ),
-    "graph_redundant": _cases(
-        "Valid edges beside a longer path",
-        "an edge",
-        text("relation instance concept through", "Relation|Text|Below|Through"),
-        count("valid", "Valid"),
-    ),
-    "graph_concepts": _cases(
-        "Concepts with the most valid edges",
-        "a concept of a relation",
-        text("relation concept", "Relation|Concept"),
-        flag("says_nothing", "Says nothing"),
-        share("share", "Share of edges", of="edges of", ends="share_low share_high"),
-        count("edges of", "Edges|Out of", of=NONE),
-        order="edges",
-        listed="edges",
-    ),
-    "graph_lint": _table(
+    "graph_lint": _folded(
         "What audit lint says of the graph",
         "a relation and rule",
-        text("relation", "Relation"),
+        _relation,
         key("rule severity unit", "Rule|Severity|Of"),
         texts("first", "First"),
         count("n of", "Number|Out of", of=NONE),
-        fold=True,
     ),
-    "detection_differences": _table(
-        "Models less baselines",
-        "a model, relation, split, measure and baseline",
-        text(_ANSWERED, _ANSWERED_SAID),
-        key("measure against", "Measure|Against"),
-        mean("difference", "Difference", n="n", low=-1.0, ends="low high", mark=Mark()),
-        count("n"),
-        fold=True,
-    ),
-    "detection_reliability": _table(
-        "Are scores what they say?",
-        "a model and range of scores",
-        key("kind", "By"),
-        text(_ANSWERED, _ANSWERED_SAID),
-        setting("from to", "Scores from|To", type="number"),
-        mean("mean_score", "Mean score", n="n"),
-        mean("valid_share", "Valid", n="n", ends="low high"),
-        count("n", "Tuples"),
-        listed="n",
-        fold=True,
-        figures=(Curve(x="from", value="valid_share", series="model", where=("relation", ALL)),),
-    ),
-    "detection_consistency": _table(
-        "Chains of predicted edges that are closed",
-        "a model and relation",
-        key("kind", "By"),
-        text("model trained_on relation", "Model|Trained on|Relation"),
-        chance("closed_share", "Closed, of judged"),
-        count("chains closed broken open", "Chains|Closed|Broken|Open", of=NONE),
-        fold=True,
-    ),
-    "detection_coverage": _table(
-        "What models answered",
-        "a model, relation and split",
-        text(_ANSWERED, _ANSWERED_SAID),
-        count("tuples answered unparsable missing", "Tuples|Answered|Unparsable|Missing"),
-        fold=True,
-    ),
-    "generation_coverage": _table(
-        "Instances for which models have a text",
-        "a model, relation and split",
-        text("model relation split", "Model|Relation|Split"),
-        count(
-            "instances generated blank missing",
-            "Instances|Generated|Blank|Missing",
-            of=NONE,
-        ),
-        fold=True,
-    ),
-    "generation_ratings": _table(
+    "generation_ratings": _folded(
         "Ratings of people",
         "a model, relation and level",
         text("model relation level", "Model|Relation|Level"),
         mean("share", "Share", n="ratings", ends="low high"),
         count("ratings items", of=NONE),
         across="level",
-        fold=True,
-    ),
-    "generation_agreement": _table(
-        "Agreement of raters",
-        "a model, relation and measure",
-        text("model relation", "Model|Relation"),
-        key("measure", "Measure"),
-        mean("value", "Agreement", n="items", low=-1.0, ends="low high"),
-        count("items ratings raters", of=NONE),
-        across="measure",
-        fold=True,
     ),
 }
 """Every table, by what measured it and its name there, where its columns are documented."""
+FACTS = Columns(
+    count("tuples voted", "Tuples|With votes"),
+    count("rows_read refused", "Rows read|Refused", of="rows"),
+    whole("files models", "Files|Models"),
+    text("kind generation_set restricted"),
+    count(
+        "relations splits annotators predictions generations ratings",
+        "Relations|Splits|Annotators|Predictions|Generated concepts|Ratings",
+        of=NONE,
+    ),
+    setting("parameters threshold"),
+)
+"""What each fact is."""
 _OF_ALL = {"relation": [ALL], "measure": ["accuracy"]}
 _RIGHT = "[Accuracy of {model}: {value} ({low} to {high}) on {n} tuples.]"
 SAYS = (

@@ -1,8 +1,8 @@
-"""The graph of an entailment dataset: cycles, contradictions, and what does not follow."""
+"""The graph of an entailment dataset: cycles, contradictions, what does not follow, its lint."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,31 +10,32 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array, vstack
 
-from audit.analyses.entailment.dataset import WHOLE
+from audit.analyses.entailment.dataset import WHOLE, in_report_order
 from audit.analyses.entailment.declared import TABLES
 from audit.base.dag import (
+    SYNTHETIC_ROOT,
     IntArray,
     Sparse,
+    condensed,
     edge_ends,
     edge_matrix,
     one_way,
-    shortcuts,
     shortest_cycle,
     strong_components,
 )
 from audit.base.declared import schema
-from audit.results.findings import finding_id
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.lint import lint_hierarchy
 
 EDGE = ["relation", "instance", "concept"]
 VALID = pl.col("valid") > 0
+BOTH = VALID & (pl.col("invalid") > 0)
 DENIED = (pl.col("invalid") > 0) & ~VALID
 MERGED = pl.lit("")
 """The context of all tuples together."""
-ONE, ACROSS = "one context", "across contexts"
-"""Last parts of the keys of findings that lie within one context, or need several."""
 _AT_ONCE = 16_384
-_TEXTS, _PICTURES = 12, 3
-"""Texts of one picture; pictures for each check, and cases of each."""
+_PICTURED = 3
+"""Cases of each relation and kind whose texts are in its picture."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,26 +67,29 @@ class TextGraph:
         return strong_components(self.valid)
 
     @cached_property
+    def chained(self) -> Sparse:
+        """Number of chains of two valid edges between the ends of denied ones, shape (n, n)."""
+        return two_steps(self.valid, self.matrix(DENIED))
+
+    @cached_property
     def members(self) -> pl.DataFrame:
         """``relation, text, first``: texts of components of several, by the first of each."""
         component = pl.Series(self.component)
-        named = self.texts.with_columns(
-            first=pl.col("text").first().over(component), size=pl.len().over(component)
-        )
+        first, size = pl.col("text").first().over(component), pl.len().over(component)
+        named = self.texts.with_columns(first=first, size=size)
         return named.filter(pl.col("size") > 1).select("relation", "text", "first")
 
 
-def graph_of(tuples: pl.DataFrame, context: pl.Expr = MERGED, valid: str = "valid") -> TextGraph:
+def graph_of(tuples: pl.DataFrame, context: pl.Expr = MERGED) -> TextGraph:
     """The graph that tuples state, each under a context; a text that is its own concept is no edge.
 
-    Args:
-        valid: Column that says whether a tuple states its edge as valid.
+    Nodes and edges are numbered in the order of their texts.
     """
     others = tuples.filter(pl.col("instance") != pl.col("concept")).with_columns(context=context)
     keys = ["relation", "context"]
     edges = others.group_by(*keys, "instance", "concept").agg(
-        valid=pl.col(valid).sum().cast(pl.Int64),
-        invalid=(~pl.col(valid)).sum().cast(pl.Int64),
+        valid=pl.col("valid").sum().cast(pl.Int64),
+        invalid=(~pl.col("valid")).sum().cast(pl.Int64),
         heads=pl.col("head").n_unique().cast(pl.Int64),
     )
     texts = pl.concat(edges.select(*keys, text=end) for end in EDGE[1:]).unique()
@@ -96,10 +100,33 @@ def graph_of(tuples: pl.DataFrame, context: pl.Expr = MERGED, valid: str = "vali
     return TextGraph(texts, edges.sort("child", "parent"))
 
 
-def by_context(tuples: pl.DataFrame) -> TextGraph:
-    """The graph of each head; where instances are whole heads, of the relation."""
-    whole = pl.col("relation").is_in(WHOLE)
-    return graph_of(tuples, pl.when(whole).then(MERGED).otherwise("head"))
+def measure_graph(tuples: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Audit the graph of the edges from instances to concepts, relation by relation.
+
+    What is so under one head, where it is all of the relation's graph, or within it, is told so.
+
+    Returns:
+        The tables by name; they have no rows for a dataset without tuples. Beside those declared,
+        ``graph_edges`` has a row an edge, sorted: ``valid`` and ``invalid`` count the tuples that
+        state it, ``heads`` the head events; ``graph_members`` the texts of components, by their
+        first one.
+    """
+    whole = pl.when(pl.col("relation").is_in(WHOLE)).then(MERGED)
+    both = graph, _ = graph_of(tuples), graph_of(tuples, whole.otherwise("head"))
+    cases = {
+        "graph_components": components(*both),
+        "graph_contradictions": contradictions(*both),
+        "graph_violations": violations(*both),
+    }
+    tables = {
+        **cases,
+        "graph_relations": _relations(tuples, graph, cases["graph_components"]),
+        "graph_lint": _lint(graph),
+        "graph_neighbourhoods": _pictures(graph, *cases.values()),
+    }
+    edges = graph.edges.select(*EDGE, "valid", "invalid", "heads")
+    told = {name: TABLES[name].cast(frame) for name, frame in tables.items()}
+    return {**told, "graph_edges": edges, "graph_members": graph.members}
 
 
 def _under_one_head(found: Iterable[pl.DataFrame], *keys: str) -> pl.DataFrame:
@@ -120,74 +147,35 @@ def contradictions(*graphs: TextGraph) -> pl.DataFrame:
     """
 
     def found(graph: TextGraph) -> pl.DataFrame:
-        ends = (pl.Series(graph.component[graph.edges[end]]) for end in ("child", "parent"))
-        both, cycle = VALID & (pl.col("invalid") > 0), DENIED & (next(ends) == next(ends))
-        kind = pl.when(both).then(pl.lit("edge")).when(cycle).then(pl.lit("cycle"))
-        return graph.edges.with_columns(kind=kind).drop_nulls("kind")
+        child, parent = (
+            pl.Series(graph.component[graph.edges[end]]) for end in ("child", "parent")
+        )
+        both, cycle = pl.when(BOTH).then(pl.lit("edge")), DENIED & (child == parent)
+        return graph.edges.with_columns(kind=both.when(cycle).then(pl.lit("cycle"))).drop_nulls()
 
-    told = _under_one_head(map(found, graphs), *EDGE, "kind")
-    return TABLES["graph_contradictions"].cast(told)
+    return _under_one_head(map(found, graphs), *EDGE, "kind")
 
 
-def _two_steps(valid: Sparse, among: Sparse) -> Sparse:
+def two_steps(valid: Sparse, among: Sparse) -> Sparse:
     """Number of chains of two valid edges between the ends of each of some edges, shape (n, n)."""
     blocks = [slice(start, start + _AT_ONCE) for start in range(0, valid.shape[0], _AT_ONCE)]
     parts = [csr_array((valid[some] @ valid).multiply(among[some])) for some in blocks]
     return csr_array(vstack(parts)) if parts else valid
 
 
-def chain_counts(graph: TextGraph) -> pl.DataFrame:
-    """``relation, chains, chains_valid, chains_denied, chains_open``, a row per relation.
-
-    A chain is two valid edges that do not lead back. Chains are counted by their middle: its
-    children times its parents, less those that lead back.
-    """
-    valid, n = graph.valid, len(graph.texts)
-    ways = np.bincount(valid.indices, minlength=n) * np.diff(valid.indptr)
-    counts = {
-        "chains": ways - valid.multiply(valid.T).sum(axis=1),
-        "chains_valid": _two_steps(valid, valid).sum(axis=1),
-        "chains_denied": _two_steps(valid, graph.matrix(DENIED)).sum(axis=1),
-    }
-    table = graph.texts.select("relation", **{name: pl.Series(of) for name, of in counts.items()})
-    known = pl.col("chains_valid") + pl.col("chains_denied")
-    summed = table.group_by("relation").agg(pl.all().sum().cast(pl.Int64)).sort("relation")
-    return summed.with_columns(chains_open=pl.col("chains") - known)
-
-
 def violations(*graphs: TextGraph) -> pl.DataFrame:
     """Denied edges between whose ends chains of two valid edges lead, and the first middle."""
 
     def found(graph: TextGraph) -> pl.DataFrame:
-        closed = _two_steps(graph.valid, graph.matrix(DENIED))
-        child, parent = edge_ends(closed)
+        child, parent = edge_ends(graph.chained)
         middles = csr_array(graph.valid[child].multiply(csr_array(graph.valid.T)[parent]))
         middles.sort_indices()
         names = graph.texts["text"].gather(middles.indices[middles.indptr[:-1]])
-        ends = {"child": child, "parent": parent, "chains": closed.data, "through": names}
+        ends = {"child": child, "parent": parent, "chains": graph.chained.data, "through": names}
         return graph.edges.join(pl.DataFrame(ends), on=["child", "parent"])
 
     told = _under_one_head(map(found, graphs), *EDGE)
-    through = pl.coalesce("through_within", "through")
-    return TABLES["graph_violations"].cast(told.with_columns(through=through))
-
-
-def redundant(graph: TextGraph) -> pl.DataFrame:
-    """Valid edges beside a longer path, ``graph_redundant``.
-
-    Texts on cycles are left out, with all paths through them: one wrong edge that closes a cycle
-    would make any number of sound edges redundant.
-    """
-    acyclic = np.bincount(graph.component)[graph.component] == 1
-    child, parent = edge_ends(graph.valid)
-    kept = acyclic[child] & acyclic[parent]
-    edges = edge_matrix(child[kept], parent[kept], len(graph.texts))
-    child, parent = edge_ends(edges)
-    found = pl.DataFrame({"child": child, "parent": parent, "through": shortcuts(edges)})
-    met = found.filter(pl.col("through") >= 0)
-    named = met.with_columns(through=graph.texts["text"].gather(met["through"]))
-    joined = graph.edges.join(named, on=["child", "parent"]).sort(EDGE)
-    return TABLES["graph_redundant"].cast(joined)
+    return told.with_columns(through=pl.coalesce("through_within", "through"))
 
 
 def components(merged: TextGraph, contexts: TextGraph) -> pl.DataFrame:
@@ -206,8 +194,7 @@ def components(merged: TextGraph, contexts: TextGraph) -> pl.DataFrame:
         head=pl.col("head").replace("", None),
     )
     order = ("one_context", "synonyms", "texts", "relation", "first")
-    ordered = told.sort(order, descending=[True, False, True, False, False])
-    return TABLES["graph_components"].cast(ordered)
+    return told.sort(order, descending=[True, False, True, False, False])
 
 
 _CYCLES = schema(
@@ -221,53 +208,89 @@ _CYCLES = schema(
 def _cycles(graph: TextGraph) -> pl.DataFrame:
     """Each component of several texts, in the order of their first ones, with a shortest cycle."""
     alone, component, rows = one_way(graph.valid), graph.component, []
-    inside = []
-    for edges in (graph.valid, alone):
+
+    def inside(edges: Sparse) -> IntArray:
         child, parent = (component[end] for end in edge_ends(edges))
-        inside.append(np.bincount(child[child == parent], minlength=len(component)))
+        return np.bincount(child[child == parent], minlength=len(component))
+
+    edges, alone_inside = inside(graph.valid), inside(alone)
     nodes = pl.DataFrame({"component": component}).with_row_index("node")
     several = nodes.group_by("component", maintain_order=True).agg("node")
     for number, members in several.filter(pl.col("node").list.len() > 1).iter_rows():
-        synonyms = inside[1][number] == 0
+        synonyms = alone_inside[number] == 0
         among = np.array(members, np.int64)
         cycle = shortest_cycle(graph.valid, among, None if synonyms else alone)
         relation, context, first = graph.texts.row(members[0])
         texts = graph.texts["text"].gather(cycle).to_list()
-        edges_inside = inside[0][number]
-        rows.append((context, relation, first, len(members), edges_inside, synonyms, texts))
+        rows.append((context, relation, first, len(members), edges[number], synonyms, texts))
     return pl.DataFrame(rows, schema=_CYCLES, orient="row")
 
 
-def neighbourhoods(
+def _relations(tuples: pl.DataFrame, graph: TextGraph, components: pl.DataFrame) -> pl.DataFrame:
+    """The numbers of each relation, ``graph_relations``.
+
+    A chain is two valid edges that do not lead back. Chains are counted by their middle: its
+    children times its parents, less those that lead back.
+    """
+    valid = graph.valid
+    ways = np.bincount(valid.indices, minlength=len(graph.texts)) * np.diff(valid.indptr)
+    by_text = graph.texts.with_columns(
+        chains=pl.Series(ways - valid.multiply(valid.T).sum(axis=1)),
+        chains_valid=pl.Series(two_steps(valid, valid).sum(axis=1)),
+        chains_denied=pl.Series(graph.chained.sum(axis=1)),
+    )
+    counted = ("chains", "chains_valid", "chains_denied")
+    table = in_report_order(tuples.group_by("relation").agg(tuples=pl.len()))
+    for further in (
+        by_text.group_by("relation").agg(pl.col(counted).sum(), texts=pl.len()),
+        graph.edges.group_by("relation").agg(
+            edges=pl.len(),
+            valid_edges=VALID.sum(),
+            denied_edges=DENIED.sum(),
+            contradictory_edges=BOTH.sum(),
+        ),
+        components.group_by("relation").agg(
+            components=pl.len(),
+            synonym_components=pl.col("synonyms").sum(),
+            texts_on_cycles=pl.col("texts").sum(),
+        ),
+    ):
+        table = table.join(further, on="relation", how="left", maintain_order="left")
+    filled = table.with_columns(pl.exclude("relation").cast(pl.Int64).fill_null(0))
+    known = pl.col("chains_valid") + pl.col("chains_denied")
+    return filled.with_columns(chains_open=pl.col("chains") - known)
+
+
+def _pictures(
     graph: TextGraph, cycles: pl.DataFrame, contradicting: pl.DataFrame, denied: pl.DataFrame
 ) -> pl.DataFrame:
-    """Pictures of the worst findings, ``graph_neighbourhoods``, in the order of the checks."""
-    table = TABLES["graph_neighbourhoods"]
-    pictures = [
-        (finding_id("cycle", row["relation"], row["first"]), row["relation"], row["cycle"][:-1])
-        for row in cycles.filter(~pl.col("synonyms")).head(_PICTURES).to_dicts()
-    ]
-    for check, cases, names in (
-        ("contradiction", contradicting, ("instance", "concept")),
-        ("transitivity", denied, ("instance", "through", "concept")),
-    ):
-        for rows in cases.partition_by("relation", "one_context", maintain_order=True)[:_PICTURES]:
-            relation, one = rows.select("relation", "one_context").row(0)
-            finding = finding_id(check, relation, ONE if one else ACROSS)
-            chosen = rows.head(_PICTURES).select(names).rows()
-            pictures.append((finding, relation, [text for case in chosen for text in case]))
-    around = (table.cast(_around(graph, *picture)) for picture in pictures)
-    return pl.concat([table.frame(), *around])
+    """The edges among texts of the first findings, ``graph_neighbourhoods``."""
+    named = [cycles.filter(~pl.col("synonyms")).select("relation", text="cycle")]
+    for cases, ends in ((contradicting, EDGE[1:]), (denied, [*EDGE[1:], "through"])):
+        named.append(cases.select("relation", text=pl.concat_list(ends)))
+    first = pl.concat(one.group_by("relation").head(_PICTURED) for one in named)
+    texts = first.explode("text").unique()
+    edges = graph.edges
+    for end in EDGE[1:]:
+        edges = edges.join(texts, left_on=["relation", end], right_on=["relation", "text"])
+    order = ("relation", pl.col("valid") + pl.col("invalid"), "child", "parent")
+    ordered = edges.sort(order, descending=[False, True, False, False])
+    return ordered.drop("child", "parent").rename({"instance": "child", "concept": "parent"})
 
 
-def _around(graph: TextGraph, finding: str, relation: str, texts: Sequence[str]) -> pl.DataFrame:
-    """Edges among the texts and their nearest neighbours, those with the most tuples first."""
-    named = pl.col("instance").alias("child"), pl.col("concept").alias("parent")
-    edges = graph.edges.filter(relation=relation).with_columns(*named, finding=pl.lit(finding))
-    ends = pl.col("child", "parent")
-    touching = edges.filter(pl.any_horizontal(ends.is_in(texts))).sort(
-        pl.col("valid") + pl.col("invalid"), "child", "parent", descending=[True, False, False]
-    )
-    near = (text for edge in touching.select(ends).rows() for text in edge)
-    among = list(dict.fromkeys([*texts, *near]))[:_TEXTS]
-    return edges.filter(pl.all_horizontal(ends.is_in(among))).sort("child", "parent")
+def _lint(graph: TextGraph) -> pl.DataFrame:
+    """What ``audit lint`` says of each relation, with texts of a component as one node."""
+    edges = condensed(graph.valid, graph.component)
+    first = graph.texts[np.unique(graph.component, return_index=True)[1]]
+    node = pl.col("text").replace(SYNTHETIC_ROOT, f" {SYNTHETIC_ROOT}")
+    texts = first.select("relation", node=node, title="text", assignable=True)
+    child, parent = edge_ends(edges)
+    ends = {"child": texts["node"].gather(child), "parent": texts["node"].gather(parent)}
+    stated, relation, rows = pl.DataFrame(ends), texts["relation"].gather(child), []
+    for name in texts["relation"].unique().sort():
+        own = texts.filter(relation=name).drop("relation")
+        hierarchy = Hierarchy.build(stated.filter(relation == name), own, name=name)
+        for one in lint_hierarchy(hierarchy):
+            about = {"relation": name, "rule": one.rule, "severity": one.severity, "unit": one.unit}
+            rows.append({**about, "n": len(one.cases), "of": one.of, "first": [*one.cases[0]]})
+    return TABLES["graph_lint"].frame(rows)

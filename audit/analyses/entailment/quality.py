@@ -1,48 +1,51 @@
-"""What a dataset holds: tables 1 to 3 of AbsPyramid, what does not fit, and what stands twice."""
+"""What a dataset holds: tables 1 to 3 of AbsPyramid, its generation set, and A.4, its votes."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from itertools import combinations
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from audit.analyses.entailment.dataset import (
     ELEMENTS,
-    WHOLE,
+    KEY,
     in_report_order,
     over_all,
-    place_of_split,
-    plain,
     with_share,
 )
-from audit.analyses.entailment.declared import TABLES
-from audit.base.declared import schema
+from audit.analyses.entailment.declared import ALL, TABLES
+from audit.base.declared import finite, schema
+from audit.engine.statistics.intervals import wilson
+from audit.engine.statistics.raters import agreement_of_sums, agreement_terms, equal_votes
+from audit.engine.statistics.resampling import percentile_interval
 
 THRESHOLD = 0.5
 """A concept is unique if its BLEU-1 against the other concepts is at most this."""
-_VALID = {"valid": pl.col("valid").sum()}
+REPLICATES = 2_000
+"""Number of bootstrap samples of tuples with votes."""
+CARRYING = 0.8
+"""Least share of the votes that must be for the label: four of five, as AbsPyramid has it."""
 
 
 def totals(tuples: pl.DataFrame) -> pl.DataFrame:
     """Tuples by relation and split, and the share of valid ones: ``quality_totals``, table 1."""
-    counts = over_all(tuples, "relation", "split", tuples=pl.len(), **_VALID)
+    valid = pl.col("valid").sum()
+    counts = over_all(tuples, "relation", "split", tuples=pl.len(), valid=valid)
     return TABLES["quality_totals"].cast(with_share(counts, "valid", "tuples"))
 
 
 def references(tuples: pl.DataFrame) -> pl.DataFrame:
     """Valid tuples of an instance by relation and split: ``quality_references``, table 3."""
-    key = pl.struct("head", "instance", own="relation")
     counts = over_all(
-        tuples.with_columns(key=key),
+        tuples.with_columns(key=pl.struct(*KEY)),
         "relation",
         "split",
+        valid=pl.col("valid").sum(),
         instances=pl.col("key").filter("valid").n_unique(),
         identified=pl.col("key").n_unique(),
-        **_VALID,
     )
     share = pl.when(pl.col("instances") > 0).then(pl.col("valid") / pl.col("instances"))
     return TABLES["quality_references"].cast(counts.with_columns(references=share))
@@ -53,32 +56,33 @@ def diversity(tuples: pl.DataFrame) -> pl.DataFrame:
 
     Of all relations together, unique tuples and edges are those of the relations added up.
     """
-    edge = ["relation", "instance", "concept"]
-    social = pl.col("head").filter(social_heads(pl.col("head")))
+    edges = tuples.select("relation", "instance", "concept").unique()
     texts = pl.concat(tuples.select("relation", text=name) for name in ("head", "concept")).unique()
     words = texts.select("relation", word=_words("text")).explode("word")
+    social = pl.col("head").filter(_social(pl.col("head")))
+
+    def unique(ending: str) -> dict[str, pl.Expr]:
+        scores = {"": "bleu", "_without_penalty": "precision"}
+        parts = scores.items()
+        return {f"unique{ending}{n}": (pl.col(of) <= THRESHOLD).mean() for n, of in parts}
+
     counts = over_all(
-        with_uniqueness(tuples, ["relation", "head", "instance"]),
+        with_uniqueness(tuples, KEY),
         "relation",
         tuples=pl.len(),
-        unique=(pl.col("bleu") <= THRESHOLD).mean(),
-        unique_without_penalty=(pl.col("precision") <= THRESHOLD).mean(),
         heads=pl.col("head").n_unique(),
         social_heads=social.n_unique(),
+        **unique(""),
     )
-    of_edges = over_all(
-        with_uniqueness(tuples.select(edge).unique(), edge[:2]),
-        "relation",
-        edges=pl.len(),
-        unique_edges=(pl.col("bleu") <= THRESHOLD).mean(),
-        unique_edges_without_penalty=(pl.col("precision") <= THRESHOLD).mean(),
-    )
-    vocabulary = over_all(words, "relation", vocabulary=pl.col("word").drop_nulls().n_unique())
-    counted = with_share(counts, "social_heads", "heads")
-    for one in (of_edges, vocabulary):
-        counted = counted.join(one, on="relation", how="left", maintain_order="left")
     named = {"share": "social", "low": "social_low", "high": "social_high"}
-    return TABLES["quality_diversity"].cast(counted.rename(named))
+    counted = with_share(counts, "social_heads", "heads").rename(named)
+    scored = with_uniqueness(edges, ["relation", "instance"])
+    for one in (
+        over_all(scored, "relation", edges=pl.len(), **unique("_edges")),
+        over_all(words, "relation", vocabulary=pl.col("word").drop_nulls().n_unique()),
+    ):
+        counted = counted.join(one, on="relation", how="left", maintain_order="left")
+    return TABLES["quality_diversity"].cast(counted)
 
 
 def _words(name: str) -> pl.Expr:
@@ -129,12 +133,10 @@ def _matched(items: pl.DataFrame) -> pl.DataFrame:
     return ranked.group_by("item").agg(matched=pl.min_horizontal("n", others).sum())
 
 
-PERSON = r"\b[Pp]erson[XYZxyz]\b"
-"""A Person variable."""
 _PERSONS = Path(__file__).parent / "data" / "persons.csv"
 
 
-def social_heads(head: pl.Expr) -> pl.Expr:
+def _social(head: pl.Expr) -> pl.Expr:
     """Whether a head holds a Person variable or, if it is "subject, predicate, object" as those of
     Levy and Holt, has a person as subject or object: one whose last word, or the last one before
     an "of", is one of ``persons.csv`` or its plural in -s.
@@ -144,7 +146,8 @@ def social_heads(head: pl.Expr) -> pl.Expr:
     people = [*listed, *(f"{word}s" for word in listed)]
     last = pl.element().str.replace(r"\sof\s.*", "").str.extract(r"(\p{L}+)\P{L}*$")
     persons = parts.list.gather([0, 2], null_on_oob=True).list.eval(last.is_in(people)).list.any()
-    return head.str.contains(PERSON) | ((parts.list.len() == 3) & persons.fill_null(False))
+    variable = head.str.contains(r"\b[Pp]erson[XYZxyz]\b")
+    return variable | ((parts.list.len() == 3) & persons.fill_null(False))
 
 
 def generation_set(tuples: pl.DataFrame, positives: pl.DataFrame | None) -> pl.DataFrame:
@@ -166,140 +169,59 @@ def generation_set(tuples: pl.DataFrame, positives: pl.DataFrame | None) -> pl.D
     return table.cast(over_all(of, "relation", **counted))
 
 
-FAULTS = ("head_lacks_instance", "tail_repeats_head", "tail_differs")
-WHOLE_FAULTS = ("instance_not_head", "tail_not_concept")
-"""What may not fit, the first that applies. Of relations about whole events: the instance is not
-the head, or the tail not the concept. Of others: the head does not hold its instance as whole
-words; or the tail is not the head with one mention of the instance replaced by the concept, but the
-head itself, or something else. Where the instance is a part of a word only, as “take” in “takes”, a
-tail with that part replaced is right, and with any other one the head lacks the instance."""
-MISMATCHES = schema(
+def agreement(tuples: pl.DataFrame) -> pl.DataFrame:
+    """Agreement by relation, ``quality_agreement``; empty where no tuple has two votes."""
+    voted = tuples.filter(pl.col("votes") > 1)
+    parts = voted.partition_by("relation", as_dict=True) | {(ALL,): voted}
+    rows = [row for (name,), part in parts.items() if len(part) for row in _agreement(name, part)]
+    return in_report_order(TABLES["quality_agreement"].frame(rows))
+
+
+def _agreement(relation: str, voted: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Tuples with the same counts add the same terms, so that a bootstrap draws their number."""
+    patterns = voted.group_by("votes_valid", "votes").agg(n=pl.len()).sort("votes", "votes_valid")
+    valid, votes, times = patterns.to_numpy().T
+    counts = np.column_stack([valid, votes - valid])
+    terms, equal = agreement_terms(counts), equal_votes(counts)
+    drawn = np.random.default_rng(0).multinomial(len(voted), times / times.sum(), REPLICATES)
+    found, sampled = (agreement_of_sums(n @ terms, equal=equal) for n in (times, drawn))
+    about = {"relation": relation, "tuples": len(voted), "votes": int(times @ votes)}
+    for measure in ("pairwise", "fleiss", "alpha"):
+        value = finite(float(getattr(found, measure)))
+        unequal = measure == "fleiss" and not equal
+        why = "tuples differ in their number of votes" if unequal else "all votes are alike"
+        low, high = map(float, percentile_interval(getattr(sampled, measure)))
+        known = {"reason": why} if value is None else {"value": value, "low": low, "high": high}
+        yield about | {"measure": measure} | known
+    unanimous = int(times @ ((valid == 0) | (valid == votes)))
+    low, high = wilson(unanimous, len(voted))
+    share = {"value": unanimous / len(voted), "low": low, "high": high}
+    yield about | {"measure": "unanimous"} | share
+
+
+WEAK_LABELS = schema(
     ("id", pl.String),
     ("row", pl.Int64),
-    ("relation fault column value proposed", pl.String),
+    ("relation", pl.String),
+    ("valid", pl.Boolean),
+    ("for_label votes", pl.Int64),
+    ("kind", pl.String),
 )
-"""One row per tuple that does not fit, in the order of the tuples. ``proposed`` would make the
-``column`` fit; it is null where the head lacks the instance, and nothing can be proposed."""
+"""One row per weak tuple: how many of its ``votes`` are for its label, and the ``kind``: ``tie``,
+``against``, or ``weak``."""
 
 
-def mismatched(tuples: pl.DataFrame) -> pl.DataFrame:
-    """The tuples whose elements do not fit each other, columns `MISMATCHES`.
-
-    Texts are compared in lower case with single blanks, and "a" is as good as "an": a tail may
-    have changed the article before the replaced words.
-    """
-    names = ("head", "tail", "instance", "concept")
-    compared = tuples.with_columns(plain(name).alias(f"{name}_plain") for name in names)
-    head, tail, instance, concept = (pl.col(f"{name}_plain") for name in names)
-    whole = pl.col("relation").is_in(WHOLE)
-    parts = head.str.splitn(instance, 2).struct
-    replaced = pl.coalesce(parts.field("field_0") + concept + parts.field("field_1"), head)
-    same = (text.str.replace_all(r"\ban\b", "a") for text in (replaced, tail))
-    unfit = pl.when(whole).then((instance != head) | (tail != concept))
-    lacking = ~head.str.contains(instance, literal=True)
-    cases = compared.filter(unfit.otherwise(lacking | (next(same) != next(same))))
-    found = map(_mismatch, cases.iter_rows(named=True))
-    return pl.DataFrame([row for row in found if row is not None], schema=MISMATCHES)
-
-
-def _mismatch(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """A row of `MISMATCHES`; None if another mention of the instance was replaced."""
-    head, tail, instance, concept = (
-        row[f"{name}_plain"] for name in ("head", "tail", "instance", "concept")
+def weak_labels(tuples: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Weak labels by relation, ``quality_weak``, and each of them, columns `WEAK_LABELS`."""
+    votes, valid, own = map(pl.col, ("votes", "votes_valid", "for_label"))
+    tie, against = 2 * own == votes, 2 * own < votes
+    kind = pl.when(tie).then(pl.lit("tie")).when(against).then(pl.lit("against"))
+    marked = (
+        tuples.drop_nulls("votes")
+        .with_columns(for_label=pl.when("valid").then(valid).otherwise(votes - valid))
+        .with_columns(kind=kind.when(own < CARRYING * votes - 1e-9).then(pl.lit("weak")))
     )
-    if row["relation"] in WHOLE:
-        differs = instance != head
-        fault, column = WHOLE_FAULTS[not differs], "instance" if differs else "tail"
-        proposed = row["head"] if differs else row["concept"]
-    else:
-        parts = head.split(instance)
-        choices = [
-            instance.join(parts[:place]) + concept + instance.join(parts[place:])
-            for place in range(1, len(parts))
-        ]
-        bare = {_article_free(choice) for choice in [*choices, concept.join(parts)]}
-        if parts[1:] and _article_free(tail) in bare:
-            return None
-        proposed = _proposed(row["head"], row["instance"], row["concept"])
-        fault = FAULTS[0] if proposed is None else FAULTS[1] if tail == head else FAULTS[2]
-        column = "instance" if proposed is None else "tail"
-    return {**row, "fault": fault, "column": column, "value": row[column], "proposed": proposed}
-
-
-def _article_free(text: str) -> str:
-    return re.sub(r"\ban\b", "a", text)
-
-
-def _proposed(head: str, instance: str, concept: str) -> str | None:
-    """The head with the first mention of the instance replaced; None if no whole words are one.
-
-    The article before it becomes "an" where the concept begins with a vowel, and else "a".
-    """
-    mention = r"\s+".join(re.escape(word) for word in instance.split())
-    article = "an" if concept[:1].lower() in tuple("aeiou") else "a"
-
-    def changed(found: re.Match[str]) -> str:
-        before = found["article"]
-        return concept if before is None else before[0] + article[1:] + found["gap"] + concept
-
-    pattern = rf"(?<!\w)(?:(?P<article>an?)(?P<gap>\s+))?(?<!\w){mention}(?!\w)"
-    text, times = re.subn(pattern, changed, head, count=1, flags=re.IGNORECASE)
-    return text if times else None
-
-
-def consistency(tuples: pl.DataFrame, mismatches: pl.DataFrame) -> pl.DataFrame:
-    """The faults of `mismatched` by relation, ``quality_consistency``."""
-    whole = pl.col("relation").is_in(WHOLE)
-    faults = pl.when(whole).then(pl.lit([*WHOLE_FAULTS])).otherwise(pl.lit([*FAULTS]))
-    relations = tuples.group_by("relation").agg(tuples=pl.len())
-    possible = in_report_order(relations).with_columns(fault=faults).explode("fault")
-    counts = mismatches.group_by("relation", "fault").agg(faulty=pl.len())
-    joined = possible.join(counts, on=["relation", "fault"], how="left", maintain_order="left")
-    filled = joined.with_columns(pl.col("faulty").fill_null(0))
-    return TABLES["quality_consistency"].cast(with_share(filled, "faulty", "tuples"))
-
-
-SAME_KEY = tuple(map(plain, ("head", "instance")))
-"""What may not be in two splits: texts that differ in case or blanks alone are the same."""
-MISPLACED = schema(("id", pl.String), ("row", pl.Int64), ("head instance split home", pl.String))
-"""One row per tuple whose (head, instance) is in several splits: its own, and its ``home``, the
-one with most of its tuples, of several the first in report order."""
-REPEATS = schema(
-    ("id", pl.String), ("row", pl.Int64), ("relation split first first_split", pl.String)
-)
-"""One row per tuple that repeats all elements and the label of an earlier one, ``first``."""
-
-
-def misplaced(tuples: pl.DataFrame) -> pl.DataFrame:
-    """The tuples whose head and instance are in several splits, columns `MISPLACED`."""
-    known = tuples.drop_nulls("split").with_columns(key=pl.struct(SAME_KEY))
-    among = known.filter(pl.col("split").n_unique().over("key") > 1)
-    homes = among.group_by("key", "split").agg(n=pl.len())
-    homes = homes.sort("n", place_of_split(), "split", descending=[True, False, False])
-    first = homes.unique("key", keep="first", maintain_order=True).select("key", home="split")
-    return among.join(first, on="key", how="left", maintain_order="left").select(*MISPLACED)
-
-
-def shared_keys(tuples: pl.DataFrame) -> pl.DataFrame:
-    """Heads with an instance that each two splits share, ``quality_shared_keys``."""
-    keys = tuples.drop_nulls("split").select("split", key=pl.struct(SAME_KEY)).unique()
-    names = keys.select("split").unique().sort(place_of_split(), "split")["split"]
-    ends = dict.fromkeys(("split", "other"), pl.String)
-    pairs = pl.DataFrame(list(combinations(names, 2)), ends, orient="row")
-    sizes = keys.group_by(other="split").agg(keys=pl.len())
-    met = keys.join(keys.rename({"split": "other"}), on="key")
-    shared = met.group_by(*ends).agg(shared=pl.len())
-    counts = pairs.join(sizes, on="other", how="left", maintain_order="left")
-    counts = counts.join(shared, on=[*ends], how="left", maintain_order="left")
-    filled = counts.with_columns(pl.col("shared").fill_null(0))
-    return TABLES["quality_shared_keys"].cast(with_share(filled, "shared", "keys"))
-
-
-def repeats(tuples: pl.DataFrame) -> pl.DataFrame:
-    """Tuples that repeat an earlier one but for case and blanks, columns `REPEATS`."""
-    texts = map(plain, ("head", "tail", "instance", "concept"))
-    same = [pl.col("relation"), pl.col("valid"), *texts]
-    first = {"first": pl.col("id").first(), "first_split": pl.col("split").first()}
-    doubled = tuples.filter(pl.struct(same).is_duplicated())
-    firsts = doubled.with_columns(**{name: one.over(same) for name, one in first.items()})
-    return firsts.filter(pl.col("id") != pl.col("first")).select(*REPEATS)
+    weak = pl.col("kind").count()
+    counted = {"tuples": pl.len(), "weak": weak, "ties": tie.sum(), "against": against.sum()}
+    table = with_share(over_all(marked, "relation", **counted), "weak", "tuples")
+    return TABLES["quality_weak"].cast(table), marked.drop_nulls("kind").select(*WEAK_LABELS)

@@ -16,17 +16,14 @@ File: TypeAlias = Path | None
 
 def columns_named(given: Sequence[str]) -> dict[str, str]:
     """Columns by what they hold; raises InputError if one is not NAME=COLUMN."""
-    named: dict[str, str] = {}
-    for text in given:
-        name, _, column = text.partition("=")
-        if not (name and column):
-            raise InputError(
-                "--column needs a name and a column",
-                found=repr(text),
-                hint="for example --column head=event",
-            )
-        named[name] = column
-    return named
+    apart = {text: text.partition("=") for text in given}
+    if wrong := [text for text, parts in apart.items() if not all(parts)]:
+        raise InputError(
+            "--column needs a name and a column",
+            found=repr(wrong[0]),
+            hint="for example --column head=event",
+        )
+    return {name: column for name, _, column in apart.values()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,9 +63,6 @@ class Entailing(Stored):
         Files, Option("Concepts that a model generated; may be repeated.", MODEL)
     ] = ()
     ratings: Annotated[File, Option("People's ratings of generated concepts.", MODEL)] = None
-    numbered_from: Annotated[
-        int | None, Option("Number of the first tuple, if none has an id.", MODEL, least=0, most=1)
-    ] = None
     meteor: Annotated[
         File, Option("Also measure METEOR, with the WordNet of this folder.", MODEL)
     ] = None

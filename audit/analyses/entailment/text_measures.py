@@ -1,81 +1,52 @@
-"""Measures of an answer against references: BLEU and ROUGE by counts that add up, METEOR by nltk.
+"""Measures of an answer against references: BLEU by counts that add up, ROUGE, METEOR by nltk.
 
-*BLEU: a Method for Automatic Evaluation of Machine Translation* (Papineni et al.), without
-smoothing. What *AbsPyramid* prints as BLEU-1 and BLEU-2 are the clipped precisions alone. METEOR
-takes the synonyms of a WordNet folder. *ROUGE: A Package for Automatic Evaluation of Summaries*
-(Lin), with the best of several references, on nltk's stems: words of more than three letters are
-stemmed, as in the package `rouge-score`; letters of any alphabet count.
+*BLEU: a Method for Automatic Evaluation of Machine Translation* (Papineni et al.): what
+*AbsPyramid* prints as BLEU-1 and BLEU-2 are its clipped precisions. METEOR takes the synonyms of a
+WordNet folder. *ROUGE: A Package for Automatic Evaluation of Summaries* (Lin), with the best of
+several references, on nltk's stems: words of more than three letters are stemmed, as in the package
+`rouge-score`; letters of any alphabet count.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
-import numpy as np
-
-from audit.base.dag import FloatArray
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.machine import require_package
 
-_ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
+_SIGNS = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 _APART = (
-    (re.compile(r"([!\"#$%&()*+/:;<=>?@\[\\\]^_`{|}~])"), r" \1 "),
-    (re.compile(r"([^0-9])([.,])"), r"\1 \2 "),
-    (re.compile(r"([.,])([^0-9])"), r" \1 \2"),
-    (re.compile(r"([0-9])(-)"), r"\1 \2 "),
+    (r"([!\"#$%&()*+/:;<=>?@\[\\\]^_`{|}~])", r" \1 "),
+    (r"([^0-9])([.,])", r"\1 \2 "),
+    (r"([.,])([^0-9])", r" \1 \2"),
+    (r"([0-9])(-)", r"\1 \2 "),
 )
-_ORDERS = (1, 2)
-COUNTS = 2 * len(_ORDERS) + 2
-"""Number of counts of an answer: matches and n-grams by order, its length, the reference length."""
+ORDERS = (1, 2)
+"""Lengths of the n-grams of BLEU."""
 
 
-def bleu_counts(answer: str, references: Sequence[str]) -> tuple[int, ...]:
-    """Matches and n-grams of one and of two words, the answer's length and the reference length.
+def bleu_counts(answer: str, references: Sequence[str]) -> list[int]:
+    """For each of `ORDERS` the n-grams that match one of a reference, and all of the answer's.
 
-    The latter is that of the reference closest in length, the shorter of two; there is at least
-    one. A match counts as often as the reference with the most of it has it.
+    A match counts as often as the reference with the most of it has it; there is at least one.
     """
-    words, others = bleu_words(answer), [bleu_words(reference) for reference in references]
-    counts: list[int] = []
-    for order in _ORDERS:
+    words, others, counts = bleu_words(answer), [*map(bleu_words, references)], list[int]()
+    for order in ORDERS:
         own, most = _grams(words, order), Counter[tuple[str, ...]]()
         for other in others:
             most |= _grams(other, order)
         counts += [(own & most).total(), own.total()]
-    closest = min((abs(len(other) - len(words)), len(other)) for other in others)[1]
-    return (*counts, len(words), closest)
-
-
-def bleu_measures(sums: FloatArray) -> Mapping[str, FloatArray]:
-    """BLEU of a corpus from sums of `bleu_counts`, shape (..., `COUNTS`); measures have (...).
-
-    A precision without n-grams is 0, as is the brevity penalty without words in the answers.
-    """
-    one, of_one, two, of_two, length, reference = np.moveaxis(sums, -1, 0)
-    first, second = _per(one, of_one), _per(two, of_two)
-    short = np.exp(np.minimum(1 - _per(reference, length), 0.0))
-    penalty = np.where(length > 0, short, 0.0)
-    return {
-        "bleu_1_precision": first,
-        "bleu_2_precision": second,
-        "brevity_penalty": penalty,
-        "bleu_1": penalty * first,
-        "bleu_2": penalty * np.sqrt(first * second),
-    }
+    return counts
 
 
 def _grams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
     return Counter(zip(*(words[start:] for start in range(order)), strict=False))
-
-
-def _per(part: FloatArray, whole: FloatArray) -> FloatArray:
-    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
 def bleu_words(text: str) -> list[str]:
@@ -87,11 +58,11 @@ def bleu_words(text: str) -> list[str]:
     >>> bleu_words("PersonX's 3.5-inch disk, &amp; more.")
     ["PersonX's", '3.5', '-', 'inch', 'disk', ',', '&', 'more', '.']
     """
-    for written, meant in _ENTITIES:
-        text = text.replace(written, meant)
+    for sign, meant in _SIGNS:
+        text = re.sub(sign, meant, text)
     text = f" {text} "
     for pattern, padded in _APART:
-        text = pattern.sub(padded, text)
+        text = re.sub(pattern, padded, text)
     return text.split()
 
 
@@ -151,10 +122,7 @@ def rouge(answer: str, references: Sequence[str]) -> tuple[float, float]:
     for other in map(_stems, references):
         pairs = Counter(pairwise(other))
         recalls.append((own & pairs).total() / max(pairs.total(), 1))
-        precision, recall = (
-            _longest_common(words, other) / max(len(of), 1) for of in (words, other)
-        )
-        f1.append(2 * precision * recall / (precision + recall) if precision else 0.0)
+        f1.append(2 * _longest_common(words, other) / max(len(words) + len(other), 1))
     return max(recalls), max(f1)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
+from audit.base.arrays import slices
 from audit.base.dag import IntArray, Sparse, row
 from audit.base.declared import Columns, count, text
 from audit.checks.rows import OF_ALL, OF_SOME, PARTS, Row, Rows, check_of_rows
@@ -19,7 +20,6 @@ from audit.checks.shared.carriers import (
     most_frequent,
     under_rule,
 )
-from audit.engine.pairs.pair_counts import support
 from audit.hierarchies.coding import Exclusion, Exclusions
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
@@ -106,11 +106,15 @@ def _broken_down(
     hierarchy = measured.hierarchy
     left, right = (row(hierarchy.below, i) for i in (a, b))
     if depth is None:
-        direct = measured.loaded.dataset.direct[instances]
-        joint = csr_array(direct[:, left].T @ direct[:, right]).tocoo()
+        found = csr_array((len(left), len(right)), dtype=np.int64)
+        for some in slices(len(instances)):
+            direct = measured.loaded.dataset.direct[instances[some]]
+            found = csr_array(found + direct[:, left].T @ direct[:, right])
+        joint = found.tocoo()
         return most_frequent(hierarchy, joint.data, left[joint.row], right[joint.col])
-    nodes = left[hierarchy.depth[left] == depth]
-    return most_frequent(hierarchy, support(measured.loaded.aggregated[instances][:, nodes]), nodes)
+    nodes, at = left[hierarchy.depth[left] == depth], measured.loaded.at_nodes
+    met = [len(np.intersect1d(instances, at.carrying(node), assume_unique=True)) for node in nodes]
+    return most_frequent(hierarchy, np.array(met, np.int64), nodes)
 
 
 def _never_first(measured: Measurements, nodes: Sequence[str], instances: IntArray) -> IntArray:
@@ -118,6 +122,8 @@ def _never_first(measured: Measurements, nodes: Sequence[str], instances: IntArr
     if not (len(instances) and nodes):
         return np.empty(0, np.int64)
     assertions = measured.loaded.dataset.assertions
+    if not assertions["position"].count():
+        return np.empty(0, np.int64)
     of_them = at_or_below(measured.hierarchy, nodes)[assertions["node"].to_numpy()]
     may_be = (pl.col("position") == 1).fill_null(value=True).any()
     behind = assertions.filter(of_them).group_by("instance").agg(may_be).filter(~pl.col("position"))
@@ -199,8 +205,8 @@ def _of_note(
     release: str,
 ) -> Row:
     hierarchy, number, tellers = measured.hierarchy, pairs["note"][0], sorted({*pairs["told_by"]})
-    note, at, ends = notes[number], measured.loaded.labelled_at, pairs.select("label", "other")
-    both = [np.intersect1d(row(at, a), row(at, b)) for a, b in ends.iter_rows()]
+    note, at, ends = notes[number], measured.loaded.at_nodes, pairs.select("label", "other")
+    both = [np.intersect1d(at.labelled(a), at.labelled(b)) for a, b in ends.iter_rows()]
     joint, cases = np.array([*map(len, both)]), np.unique(np.concatenate(both))
     nodes = [(one.node, *one.excluded) for one in (note, *(notes[i] for i in tellers))]
     return Row(

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import stdtrit
 
-from audit.base.dag import FloatArray, IntArray, row
+from audit.base.dag import FloatArray, IntArray
 from audit.base.declared import NONE, Columns, chance, count, estimate, share, total
 from audit.checks.rows import BESIDE_ELSEWHERE, Row, Rows, check_of_rows, significant
 from audit.engine.statistics.fdr import benjamini_hochberg
@@ -139,7 +139,7 @@ def _exchange(
     low, high = (float(side[more]) for side in found.interval)
     alone = "" if measured.loaded.group_of is not None else " Each instance counts as one person."
     nodes = hierarchy.nodes[child[more]], hierarchy.nodes[child[less]]
-    those = row(measured.loaded.labelled_at, int(child[more]))
+    those = measured.loaded.at_nodes.labelled(int(child[more]))
     cases = those[value.here[those]]
     return Row(
         nodes=nodes,

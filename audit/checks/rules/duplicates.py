@@ -11,13 +11,14 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from audit.base.arrays import Growing, slices
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.base.declared import NONE, Columns, chance, count
 from audit.checks.rows import OF_GROUPS, OF_SOME, PARTS, Row, Rows, check_of_rows
 from audit.checks.shared.carriers import distinct, most_frequent
 from audit.checks.shared.proposals import carried_as, proposals
 from audit.engine.pairs.pair_counts import support
-from audit.engine.pairs.rows import counts_at, row_numbers
+from audit.engine.pairs.rows import GrowingRows, counts_at, row_numbers, row_slices
 from audit.engine.statistics.intervals import wilson, wilson_at_limit
 from audit.measure.measure import Measurements, once
 from audit.results.findings import share_evidence, times_limit
@@ -102,14 +103,21 @@ def _of_labels(
 @once
 def _repeated(measured: Measurements) -> Sparse:
     """Rows of labels that instances repeat, but in two places, shape (n_instances, n_nodes)."""
-    rows = measured.loaded.dataset.assertions
-    once = ~np.isin(rows["instance"].to_numpy(), _met_twice(measured))
-    at = rows["instance"].to_numpy()[once], rows["node"].to_numpy()[once]
-    shape = (measured.n_instances, len(measured.hierarchy))
-    times = csr_array((np.ones(len(at[0]), np.int32), at), shape=shape)
-    times.data[times.data == 1] = 0
-    times.eliminate_zeros()
-    return times
+    dataset, width = measured.loaded.dataset, len(measured.hierarchy)
+    twice = np.zeros(len(dataset), np.bool_)
+    twice[_met_twice(measured)] = True
+    found = GrowingRows(width, np.int32)
+    for first, last, some in dataset.stretches():
+        rows = dataset.assertions[some]
+        at = rows["instance"].to_numpy(), rows["node"].to_numpy()
+        once = ~twice[at[0]]
+        places = at[0][once].astype(np.int64) - first, at[1][once]
+        ones = np.ones(len(places[0]), np.int32)
+        times = csr_array((ones, places), shape=(last - first, width))
+        times.data[times.data == 1] = 0
+        times.eliminate_zeros()
+        found.add(times)
+    return found.whole()
 
 
 def _without_repeats(measured: Measurements) -> pl.DataFrame:
@@ -136,7 +144,9 @@ def _keys(direct: Sparse) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """A number of each record's set of labels, and of each label: the first is the sum of these."""
     number = np.random.default_rng(0).integers(1 << 64, size=direct.shape[1], dtype=np.uint64)
     key = np.zeros(direct.shape[0], np.uint64)
-    np.add.at(key, row_numbers(direct), number[direct.indices])
+    for some in row_slices(direct.indptr):
+        rows = direct[some]
+        np.add.at(key[some], row_numbers(rows), number[rows.indices])
     return key, number
 
 
@@ -247,12 +257,7 @@ def copies_of(direct: Sparse, group: IntArray) -> Copies:
     sets, first, place = np.unique(key, return_index=True, return_inverse=True)
     once = np.unique(np.stack([place, group]), axis=1)[0]
     records, length = np.bincount(once), np.diff(direct.indptr)[first]
-
-    of_set = np.repeat(np.arange(len(sets)), length)
-    less_one = sets[of_set] - number[direct[first].indices]
-    whole, part = length >= LEAST_LABELS - 1, length[of_set] >= LEAST_LABELS
-    member = np.concatenate([np.flatnonzero(whole), of_set[part]])
-    shared = np.unique(np.concatenate([sets[whole], less_one[part]]), return_inverse=True)[1]
+    member, shared = _sharing(direct, first, sets, number)
     sizes, weights = np.bincount(shared), np.bincount(shared, weights=records[member])
     near = np.bincount(member, sizes[shared] - 1, len(sets)).astype(np.int64)
     near_records = np.bincount(member, weights[shared] - records[member], len(sets))
@@ -263,6 +268,44 @@ def copies_of(direct: Sparse, group: IntArray) -> Copies:
     pairs = (sizes == 2) & (np.bincount(shared, weights=alone[member]) == 2)
     equal = long & (records > 1)
     return Copies(equal[place], copies[place] > 0, int(copies.sum()), int(pairs.sum()))
+
+
+def _sharing(
+    direct: Sparse, first: IntArray, sets: NDArray[np.uint64], number: NDArray[np.uint64]
+) -> tuple[IntArray, IntArray]:
+    """The sets that are equal as they are or less one label: a set and the number of what it is
+    equal as, a row for each way.
+
+    Args:
+        first: A record of each set.
+        sets: The sum of the numbers of its labels.
+        number: The number of each label.
+    """
+
+    def ways() -> Iterator[tuple[IntArray, NDArray[np.uint64]]]:
+        for some in slices(len(first)):
+            rows = direct[first[some]]
+            length, of_set = np.diff(rows.indptr), row_numbers(rows)
+            part = length[of_set] >= LEAST_LABELS
+            whole = np.flatnonzero(length >= LEAST_LABELS - 1)
+            less_one = sets[some][of_set[part]] - number[rows.indices[part]]
+            member = np.concatenate([whole, of_set[part]]) + some.start
+            yield member, np.concatenate([sets[some][whole], less_one])
+
+    every = Growing(np.uint64)
+    for _, keys in ways():
+        every.add(keys)
+    ordered = every.whole()
+    ordered.sort()
+    several = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    members, shared = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for member, keys in ways():
+        place = np.searchsorted(several, keys)
+        met = np.append(several, 0)[place] == keys
+        met &= place < len(several)
+        members.append(member[met])
+        shared.append(place[met])
+    return np.concatenate(members), np.concatenate(shared)
 
 
 def _across(measured: Measurements, long: int) -> Iterator[Row]:

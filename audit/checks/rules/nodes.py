@@ -111,7 +111,7 @@ def _worth(measured: Measurements, pairs: Together, group_of: IntArray) -> Float
     """What one instance with either node is worth, of each pair; 0 where few groups have both."""
     worth = np.zeros(len(pairs))
     for place, (a, b) in enumerate(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True)):
-        one, other = (row(measured.loaded.carriers, node) for node in (a, b))
+        one, other = (measured.loaded.at_nodes.carrying(node) for node in (a, b))
         either = np.union1d(one, other)
         both = np.isin(either, np.intersect1d(one, other, assume_unique=True))
         groups, number = np.unique(group_of[either], return_inverse=True)
@@ -296,7 +296,7 @@ def _row(
         f"{column} from it.",
         beyond=times_limit(evidence["low"], evidence["parent_share"]),
         key=(column, hierarchy.nodes[node]),
-        cases=row(measured.loaded.carriers, node),
+        cases=measured.loaded.at_nodes.carrying(node),
     )
 
 

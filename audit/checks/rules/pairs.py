@@ -17,7 +17,7 @@ from audit.base.declared import NONE, Columns, Mark, chance, count, factor, rati
 from audit.checks.check import TOP_PARTS
 from audit.checks.rows import ALL, Row, Rows, check_of_rows
 from audit.checks.shared.carriers import carrying_apart, carrying_both, labels_apart
-from audit.data.loading import MOST_VALUES
+from audit.data.unnamed import MOST_VALUES
 from audit.measure.measure import Measurements
 from audit.results.findings import Evidence, Part, times_limit
 

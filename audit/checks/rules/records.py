@@ -15,7 +15,7 @@ from audit.base.declared import NONE, Columns, chance, count, text, whole
 from audit.checks.check import TOP_PARTS, first_unmet
 from audit.checks.rows import OF_ALL, OF_SOME, PARTS, Row, Rows, check_of_rows, significant
 from audit.checks.shared.carriers import distinct
-from audit.data.placing import REASONS
+from audit.data.mapping import REASONS
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below

@@ -88,10 +88,10 @@ def _without(measured: Measurements, parent: int, flagged: list[int]) -> Share:
         own, *others = np.array([of[hierarchy.nodes[i]] for i in (parent, *top)])
         k, n = np.maximum(own - np.sum(others, axis=0), 0).tolist()
         return alone(min(k, n), n)
-    below, left_out = measured.instances.below, np.zeros(measured.n_instances, np.bool_)
+    below, left_out = measured.instances.at_nodes, np.zeros(measured.n_instances, np.bool_)
     for i in flagged:
-        left_out[below.labelled(i)] = True
-    labelled, only = below.labelled(parent), below.only_residual(parent)
+        left_out[below.labelled_below(i)] = True
+    labelled, only = below.labelled_below(parent), below.only_residual(parent)
     groups = measured.instances.group_of
     return residual_share(labelled[~left_out[labelled]], only[~left_out[only]], groups)
 
@@ -227,7 +227,7 @@ def _difference(measured: Measurements, row: Mapping[str, Any], key: _Key, into:
 
 def _only_residual(measured: Measurements, parent: str) -> IntArray:
     """The instances that carry only residual labels below a parent."""
-    return measured.loaded.below.only_residual(measured.hierarchy.index(parent))
+    return measured.loaded.at_nodes.only_residual(measured.hierarchy.index(parent))
 
 
 def _effective(measured: Measurements, *numbers: float) -> dict[str, float]:

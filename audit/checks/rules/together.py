@@ -140,7 +140,7 @@ def _unspecific(measured: Measurements) -> Rows:
     open_ones = [node for node, found in measured.residual.items() if found.leaves_open]
     used = np.array([one for one in open_ones if measured.direct_support[one]], np.int64)
     of = int(labelled_with(measured, used).sum())
-    carried = csr_array(measured.loaded.carriers.T)
+    carried = measured.loaded.carried
     found = Beside(measured.loaded.dataset.direct, _siblings(measured, used), carried)
     return Rows(
         of,

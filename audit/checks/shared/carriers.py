@@ -15,9 +15,10 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.base.dag import BoolArray, IntArray, Sparse, edge_matrix, row, rows
+from audit.base.dag import BoolArray, IntArray, Sparse, edge_matrix, row
 from audit.checks.check import TOP_PARTS
 from audit.engine.pairs.pair_counts import support
+from audit.engine.pairs.rows import GrowingRows, row_slices
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below
@@ -29,13 +30,14 @@ MOST_NAMED = 3
 
 def carrying_any(measured: Measurements, nodes: Sequence[str]) -> IntArray:
     """Instances that carry at least one of the nodes, ascending."""
-    places = np.array([*map(measured.hierarchy.index, nodes)], np.int64)
-    return np.unique(rows(measured.loaded.carriers, places))
+    places = map(measured.hierarchy.index, nodes)
+    return np.unique(measured.loaded.at_nodes.carrying(*places))
 
 
 def carrying_both(measured: Measurements, a: str, b: str) -> IntArray:
     """Instances that carry both nodes, ascending."""
-    one, other = (row(measured.loaded.carriers, measured.hierarchy.index(i)) for i in (a, b))
+    at = measured.loaded.at_nodes
+    one, other = (at.carrying(measured.hierarchy.index(node)) for node in (a, b))
     return np.intersect1d(one, other, assume_unique=True)
 
 
@@ -56,7 +58,7 @@ def labels_apart(hierarchy: Hierarchy, a: int, b: int) -> str:
 def labelled_with(measured: Measurements, nodes: IntArray) -> BoolArray:
     """Whether each instance has one of the nodes as a direct label, shape (n_instances,)."""
     found = np.zeros(measured.n_instances, np.bool_)
-    found[rows(measured.loaded.labelled_at, nodes)] = True
+    found[measured.loaded.at_nodes.labelled(*nodes)] = True
     return found
 
 
@@ -125,9 +127,13 @@ class Beside:
     def pairs(self) -> tuple[IntArray, IntArray, IntArray]:
         """Labels, the node beside each, and the instances with both, shape (n_pairs,) each."""
         some = np.flatnonzero(np.diff(self.relation.indptr))
-        joint = csr_array(csr_array(self.labels[:, some]).T @ self.other)
-        found = joint.multiply(self.relation[some]).tocoo()
-        return some[found.row], found.col.astype(np.int64), found.data.astype(np.int64)
+        named = self.relation[some]
+        found = csr_array(named.shape, dtype=np.int64)
+        for rows in row_slices(self.other.indptr):
+            joint = csr_array(self.labels[rows][:, some]).T @ self.other[rows]
+            found = csr_array(found + csr_array(joint).multiply(named))
+        met = found.tocoo()
+        return some[met.row], met.col.astype(np.int64), met.data.astype(np.int64)
 
     @cached_property
     def hit(self) -> Sparse:
@@ -135,10 +141,13 @@ class Beside:
 
         Only pairs that some instance has are looked for, so that a wide relation costs no more.
         """
-        met = edge_matrix(*self.pairs[:2], self.relation.shape[0])
-        found = csr_array(csr_array(self.labels @ met).multiply(self.other))
-        found.data[:] = 1
-        return found
+        met, width = edge_matrix(*self.pairs[:2], self.relation.shape[0]), self.other.shape[1]
+        found = GrowingRows(width, np.int64)
+        for rows in row_slices(self.other.indptr):
+            here = csr_array(csr_array(self.labels[rows] @ met).multiply(self.other[rows]))
+            here.data[:] = 1
+            found.add(here)
+        return found.whole()
 
     @cached_property
     def instances(self) -> IntArray:

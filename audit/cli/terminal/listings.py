@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -178,22 +177,3 @@ def comparison_summary(shared: Mapping[str, Any]) -> Group:
     lines.append(Text(one_line(verdict(shared).said)))
     shown = (one for one in chapters(shared) if not one.folded)
     return Group(*lines, *(line for one in shown for line in chapter(one)))
-
-
-def machine_comparison(
-    shared: Mapping[str, Any], out: Path, not_written: Sequence[Exception]
-) -> dict[str, Any]:
-    """The output of ``audit compare --json``."""
-    return {
-        "comparison": str(out),
-        "changed": shared["changed"],
-        "causes": {cause["name"]: cause["changed"] for cause in shared["causes"]},
-        "totals": shared["totals"],
-        "model": shared["model"],
-        "measures": shared.get("measures", []),
-        "checks": [
-            {key: value for key, value in check.items() if key not in ("findings", "not_shown")}
-            for check in shared["checks"]
-        ],
-        "not_written": [str(error) for error in not_written],
-    }

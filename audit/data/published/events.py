@@ -130,24 +130,5 @@ def events_of(data: Path | str, wanted: Wanted, encoding: str) -> Table | None:
     readers: tuple[Callable[[Path, Wanted], Table | None], ...]
     readers = (omop_of, meds_of, fhir_of, coco_of, partial(lines_of, encoding=encoding))
     if isinstance(data, str):
-        table = omop_of(data, wanted)
-    else:
-        table = next((one for read in readers if (one := read(data, wanted))), None)
-    return table and replace(table, ordered=lambda by: _together(table, by))
-
-
-def _together(table: Table, by: Sequence[str]) -> Table:
-    """The rows of a table in parts, each of which holds all rows of the same values in order; it
-    is read once for each part."""
-
-    def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
-        rows = sum(frame.height for frame in table.frames(by, at_once))
-        parts, wanted = -(-rows // at_once), [*dict.fromkeys((*columns, *by))]
-        for part in range(parts):
-            some = [
-                frame.filter(frame.select(by).hash_rows() % parts == part)
-                for frame in table.frames(wanted, at_once)
-            ]
-            yield pl.concat(some).sort(by, maintain_order=True).select(columns)
-
-    return replace(table, scan=scan)
+        return omop_of(data, wanted)
+    return next((table for read in readers if (table := read(data, wanted))), None)

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from audit.base.dag import BoolArray, IntArray, Sparse, row
+from audit.base.arrays import Growing
+from audit.base.dag import IntArray, Sparse
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.rows import chosen, row_numbers
 
 _LABEL, _OWN, _OTHER, _UNSPECIFIED = 1 << 41, 1 << 40, 1 << 20, 1
 """What a direct label adds to a node: each to those at or above it, beside that `_OWN` to its own
 node, and to those strictly above it the kind of a residual one. One product counts all of them."""
-_OWN_ALONE = _LABEL + _OWN
-"""Sum at a node with its own label and none below it: a most specific one."""
+LABELLED, BELOW = 1, 2
+"""Bits of what is known of a node that an instance carries: it is a direct label; one is strictly
+below it."""
+RESIDUAL = 4, 8, 16
+"""Bits of nodes with labels strictly below, all of which are residual: of any kind; all of them of
+kind ``other``; all ``unspecified``."""
 
 
 def added_by_labels(closure: Sparse, kinds: IntArray) -> Sparse:
@@ -39,63 +48,80 @@ class Carried:
         values: Aggregated values, int32.
         specific: Most specific labels, 0/1: no other label of the instance is below one.
         nested: 1 where a label of an instance has another one strictly below it.
-        below: Direct labels strictly below each node.
+        facts: What is known of each value, as bits `LABELLED` to `UNSPECIFIED`, uint8.
     """
 
     direct: Sparse
     values: Sparse
     specific: Sparse
     nested: Sparse
-    below: LabelsBelow
+    facts: Sparse
 
     @classmethod
     def of(cls, direct: Sparse, added: Sparse) -> Carried:
         """Propagate direct labels; ``added`` is from `added_by_labels`."""
         sums = aggregate(direct, added)
-        values = ((sums.data // _LABEL).astype(np.int32), sums.indices, sums.indptr)
-        own_alone = sums.data == _OWN_ALONE
-        kept = np.flatnonzero(~own_alone)
-        some = (sums.data[kept], sums.indices[kept], np.searchsorted(kept, sums.indptr))
+        labels, own = sums.data // _LABEL, sums.data & _OWN > 0
+        below = labels - own
+        other, unspecified = sums.data % _OWN // _OTHER, sums.data % _OTHER
+        facts = np.where(own, LABELLED, 0) + np.where(below > 0, BELOW, 0)
+        for bit, residual in zip(RESIDUAL, (other + unspecified, other, unspecified), strict=True):
+            facts += np.where((below > 0) & (below == residual), bit, 0)
+        there = sums.indices, sums.indptr
         return cls(
             direct=direct,
-            values=csr_array(values, shape=sums.shape),
-            specific=chosen(sums, own_alone),
-            nested=chosen(sums, (sums.data & _OWN > 0) & ~own_alone),
-            below=LabelsBelow(csr_array(csr_array(some, shape=sums.shape).T)),
+            values=csr_array((labels.astype(np.int32), *there), shape=sums.shape),
+            specific=chosen(sums, own & (below == 0)),
+            nested=chosen(sums, own & (below > 0)),
+            facts=csr_array((facts.astype(np.uint8), *there), shape=sums.shape),
         )
 
 
-@dataclass(frozen=True)
-class LabelsBelow:
-    """Direct labels strictly below each node.
+class AtNodes:
+    """The instances that carry each node, of blocks of instances that are added in order."""
 
-    Args:
-        sums: What they add up to, with the node's own, shape (n_nodes, n_instances), canonical CSR.
-    """
+    def __init__(self) -> None:
+        self._instance, self._facts = Growing(np.uint32), Growing(np.uint8)
+        self._blocks: list[tuple[int, NDArray[Any]]] = []
+        self._n = 0
 
-    sums: Sparse
+    def add(self, facts: Sparse) -> None:
+        """Add instances by the facts of what they carry, as in `Carried`."""
+        by_node = csr_array(facts.T)
+        self._blocks.append((len(self._instance), by_node.indptr))
+        self._instance.add(by_node.indices + self._n)
+        self._facts.add(by_node.data)
+        self._n += facts.shape[0]
 
-    def labelled(self, parent: int) -> IntArray:
-        """Indices of instances with a direct label strictly below a node, ascending."""
-        return row(self.sums, parent)
+    def carrying(self, *nodes: int) -> IntArray:
+        """The instances that carry a node, ascending; of several one node after the other."""
+        return self._having(0, nodes)
 
-    def only_residual(self, parent: int, kind: int = 0) -> IntArray:
-        """Indices of instances all of whose labels below a node are residual, ascending.
+    def labelled(self, *nodes: int) -> IntArray:
+        """Those with it as a direct label; of several one node after the other."""
+        return self._having(LABELLED, nodes)
+
+    def labelled_below(self, node: int) -> IntArray:
+        """Those with a direct label strictly below it, ascending."""
+        return self._having(BELOW, [node])
+
+    def only_residual(self, node: int, kind: int = 0) -> IntArray:
+        """Those all of whose labels strictly below it, of which there are some, are residual.
 
         Args:
             kind: 1: all of them are of kind ``other``; 2: ``unspecified``; 0: of either.
         """
-        sums = self.sums.data[self.sums.indptr[parent] : self.sums.indptr[parent + 1]]
-        return self.labelled(parent)[np.flatnonzero(only_residual(sums, kind))]
+        return self._having(RESIDUAL[kind], [node])
 
+    @cached_property
+    def _whole(self) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+        return self._instance.whole(), self._facts.whole()
 
-def only_residual(sums: IntArray, kind: int) -> BoolArray:
-    """Whether all labels strictly below a node, of which there are some, are residual.
-
-    Args:
-        sums: What labels add up to at nodes, any shape.
-        kind: As in `LabelsBelow.only_residual`.
-    """
-    below = sums // _LABEL - (sums & _OWN > 0)
-    other, unspecified = sums % _OWN // _OTHER, sums % _OTHER
-    return np.asarray(below == (other + unspecified, other, unspecified)[kind])
+    def _having(self, bit: int, nodes: Sequence[int]) -> IntArray:
+        instance, facts = self._whole
+        found: list[NDArray[Any]] = [np.empty(0, np.int64)]
+        for node in nodes:
+            for begin, indptr in self._blocks:
+                some = slice(begin + indptr[node], begin + indptr[node + 1])
+                found.append(instance[some] if not bit else instance[some][facts[some] & bit > 0])
+        return np.concatenate(found, dtype=np.int64, casting="same_kind")

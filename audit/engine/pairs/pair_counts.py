@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, eye_array, tril, triu, vstack
 
+from audit.base.arrays import give_back_pages
 from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.progress import Progress, silent
 from audit.engine.pairs.rows import row_numbers
@@ -96,6 +97,7 @@ class PairSums:
             self._joint = csr_array(self._joint + _joint_counts(block))
             self._deficits = _added(self._deficits, *_larger_beside_smaller(block))
             done += block.shape[0]
+            give_back_pages()
         progress("counting pairs", done, total, "instances")
 
     def counts(self) -> PairCounts:

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, Sparse
-from audit.engine.pairs.carried import Carried, added_by_labels, only_residual
+from audit.engine.pairs.carried import BELOW, RESIDUAL, Carried, added_by_labels
 from audit.engine.pairs.entailed import count_entailed
 from audit.engine.pairs.margins import LEAST_LABELS, Margin, count_margins
 from audit.engine.pairs.pair_counts import support
-from audit.engine.pairs.rows import row_numbers
 from audit.engine.pairs.sums import NOTHING, Sums, counts_by_place, summed, tallied
 
 Kind: TypeAlias = str
@@ -216,11 +215,12 @@ class InstanceCounts(Records):
         met = np.isin(instance * n_nodes + above, keys) & (node != above)
         return np.asarray((node * n_nodes + above)[met])
 
+    def _having(self, bit: int) -> IntArray:
+        """The node of each fact that has a bit."""
+        return self.carried.facts.indices[self.carried.facts.data & bit > 0].astype(np.int64)
+
     def _only_residual(self) -> IntArray:
-        below = self.carried.below.sums
-        node, kinds = row_numbers(below), range(len(RESIDUAL_KINDS))
-        each = [k * self._n_nodes + node[only_residual(below.data, k)] for k in kinds]
-        return np.concatenate(each)
+        return np.concatenate([k * self._n_nodes + self._having(b) for k, b in enumerate(RESIDUAL)])
 
     def _alone(self) -> IntArray:
         each = np.repeat(self._specific == 1, self._specific)
@@ -241,7 +241,7 @@ _COUNTED: Mapping[Kind, Callable[[InstanceCounts], IntArray | Sums | int]] = {
     "nested": InstanceCounts._nested,
     "nested_instances": lambda of: int((np.diff(of.carried.nested.indptr) > 0).sum()),
     "uninformative": lambda of: int(only_among(of.carried.direct, of.mapped.uninformative).sum()),
-    "below": lambda of: row_numbers(of.carried.below.sums),
+    "below": lambda of: of._having(BELOW),
     "only_residual": InstanceCounts._only_residual,
     "alone": InstanceCounts._alone,
     "size": lambda of: of._specific[of._specific >= LEAST_LABELS],

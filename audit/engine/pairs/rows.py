@@ -1,12 +1,17 @@
-"""Operations on the rows of a sparse matrix: row numbers, sums, and the highest value."""
+"""Rows of a sparse matrix: added, in stretches, their numbers, sums, and the highest value."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from numpy.typing import DTypeLike, NDArray
+from scipy.sparse import csr_array, get_index_dtype
 
+from audit.base.arrays import Growing, at_once, give_back_pages
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 
 
@@ -31,6 +36,42 @@ def chosen(matrix: Sparse, kept: BoolArray) -> Sparse:
     indptr = np.searchsorted(places, matrix.indptr).astype(matrix.indptr.dtype)
     stored = (np.ones(len(places), np.int64), matrix.indices[places], indptr)
     return csr_array(stored, shape=matrix.shape)
+
+
+class GrowingRows:
+    """A CSR matrix to whose end rows are added; it stands in files where it is large.
+
+    Args:
+        width: Number of columns.
+        kind: Type of the values.
+    """
+
+    def __init__(self, width: int, kind: DTypeLike) -> None:
+        self._width = width
+        self._data, self._indices, self._ends = Growing(kind), Growing(np.int32), Growing(np.int64)
+
+    def add(self, rows: Sparse) -> None:
+        """Add rows, shape (n, width)."""
+        self._ends.add(rows.indptr[1:].astype(np.int64) + len(self._data))
+        self._data.add(rows.data)
+        self._indices.add(rows.indices)
+
+    def whole(self) -> Sparse:
+        """All rows, to which none is added from now on."""
+        ends = np.concatenate([[0], self._ends.whole()])
+        kind = get_index_dtype(maxval=max(int(ends[-1]), self._width))
+        indices = self._indices.whole().astype(kind, copy=False)
+        stored = self._data.whole(), indices, ends.astype(kind)
+        return csr_array(stored, shape=(len(ends) - 1, self._width))
+
+
+def row_slices(indptr: NDArray[Any]) -> Iterator[slice]:
+    """Stretches of rows with some `at_once` stored values each; memory is given back after each."""
+    block = np.maximum(indptr[1:].astype(np.int64) - 1, 0) // at_once()
+    starts = np.flatnonzero(np.diff(block, prepend=-1)).tolist()
+    for start, stop in pairwise([*starts, len(block)]):
+        yield slice(start, stop)
+        give_back_pages()
 
 
 @dataclass(frozen=True, eq=False)

@@ -112,7 +112,7 @@ def compare_runs(old: AuditResult, new: AuditResult) -> Comparison:
     Returns:
         The comparison. Swapping the runs negates every difference. Intervals and p values of labels
         take groups as independent of each other, instances where there are none, and the releases
-        as having none in common; those of models pair the instances that both runs keep.
+        as having none in common.
 
     Raises:
         InputError: If the runs are on different hierarchies, or one of them has no instances.
@@ -157,7 +157,6 @@ def write_changes(comparison: Comparison, shared: Mapping[str, Any], folder: Pat
     }
     if comparison.model is not None:
         tables["metric_changes"] = comparison.model.metrics.drop("beyond_old", "beyond_new")
-        tables["confusion_changes"] = comparison.model.confusions
     if comparison.records is not None:
         tables["label_changes"] = comparison.records.labels
     (folder / RESTRICTED).mkdir()

@@ -22,7 +22,7 @@ from audit.engine.statistics.two_rates import (
 )
 from audit.runs.compare.releases import SIDES, Releases
 
-FALSE_DISCOVERY_RATE, LEAST_EXPECTED, ODDS_RATIO, CONFUSIONS_TESTED = 0.05, 5, 1.2, 1000
+FALSE_DISCOVERY_RATE, LEAST_EXPECTED, ODDS_RATIO = 0.05, 5, 1.2
 TERMS: tuple[Mapping[str, Any], ...] = (
     {
         "name": "false_discovery_rate",
@@ -43,13 +43,6 @@ TERMS: tuple[Mapping[str, Any], ...] = (
         "unit": "odds in NEW over odds in OLD, or the reverse",
         "reason": "Among many instances the smallest difference is beyond chance; a smaller one is "
         "not worth a curator's time.",
-    },
-    {
-        "name": "confusions_tested",
-        "value": CONFUSIONS_TESTED,
-        "unit": "pairs of labels",
-        "reason": "The pairs with the largest sum of both confusions; the rest is hardly confused "
-        "by either model, and testing it would only hide these.",
     },
 )
 """The limits of a comparison, each with its unit and reason, as ``comparison.json`` lists them."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.base.declared import Column, schema
+from audit.base.declared import schema
 from audit.checks.limits import main_effect
-from audit.engine.statistics.intervals import difference_interval, newcombe, wilson
+from audit.engine.statistics.intervals import newcombe, wilson
 from audit.engine.statistics.two_rates import difference_p_value
 from audit.measure.residual_differences import p_of_difference
 from audit.measure.residual_use import Share
@@ -21,7 +21,6 @@ from audit.results.result import AuditResult
 from audit.runs.compare.counts import q_values, within_rate
 from audit.runs.compare.releases import SIDES, Releases
 from audit.runs.compare.told import ToldRuns
-from audit.sharing.told import told_rows
 
 _PAIRS = ("redundant_nodes", "unexpected_pair")
 """Checks whose findings are on two nodes; those of ``cross_branch`` are where they have no key."""
@@ -274,15 +273,15 @@ def told_findings(exact: pl.DataFrame, runs: ToldRuns) -> pl.DataFrame:
     )
     apart = {*runs.apart(subjects, "count")["id"]}
     rows = []
-    for row, old, new in _matched(runs.old.told, runs.new.told):
+    for row, *_ in _matched(runs.old.told, runs.new.told):
         was = known.get(row["id"], {"change": "same", "of_all": None})
         if row["change"] in _HELD:
             differs = was["of_all"] is None or row["id"] in apart
             if not differs or was["change"] not in _HELD[row["change"]]:
                 row["change"] = "limit"
         elif row["change"] != "not_asked":
-            differs = _differ(runs, (old, new), row["effect"], was["change"])
-            row["change"] = was["change"] if differs else "same"
+            touched = (runs.rounding.count(row[f"touched_{side}"], side) for side in SIDES)
+            row["change"] = was["change"] if runs.differ(*touched) else "same"
         rows.append(row)
     told = _in_order(pl.DataFrame(rows, COLUMNS))
     return told.join(subjects, on="id", how="left", maintain_order="left")
@@ -297,38 +296,3 @@ def _subjects(exact: pl.DataFrame, runs: ToldRuns) -> Iterator[_Row]:
             else {f"of_{side}": runs.rounding.count(row[f"of_{side}"], side) for side in SIDES}
         )
         yield {name: row[name] for name in ("id", *SUBJECT)} | told | {"low": 0.0, "high": 0.0}
-
-
-def _differ(
-    runs: ToldRuns, both: tuple[Finding | None, Finding | None], effect: str, change: str
-) -> bool:
-    """Whether told effects of a finding that both runs have differ as the exact ones do."""
-    if change not in ("worse", "better"):
-        return False
-    old, new = ((side, one) for side, one in zip(SIDES, both, strict=True) if one is not None)
-    if effect == "touched":
-        return runs.differ(*(runs.rounding.count(one.touched, side) for side, one in (old, new)))
-    before, after = (_estimate(runs, one, effect, side) for side, one in (old, new))
-    if None in (*before, *after):
-        return False
-    low, high = difference_interval(after, before)
-    return bool(low > 0 if change == "worse" else high < 0)
-
-
-def _estimate(runs: ToldRuns, finding: Finding, name: str, side: str) -> tuple[Any, Any, Any]:
-    """A share or ratio of a finding with the ends of its interval, as they are told.
-
-    Those of nearly all are not compared.
-    """
-    checks = runs.sides[side].checks
-    columns = next(check.evidence for check in checks if check.name == finding.check)
-    if columns[name].kind not in ("share", "ratio"):
-        return None, None, None
-    ends = {end: Column(end, "end", (name,), side=at) for end, at in (("<", -1), (">", 1))}
-    evidence = {**finding.evidence, **dict.fromkeys(ends, 0.0)}
-    (told,) = told_rows([evidence], columns | ends, runs.rounding)
-    counted = columns[columns[name].of[0]]
-    part = told[counted.name]
-    if part is None or runs.rounding.bins(counted.total).near_all(part):
-        return None, None, None
-    return told[name], told["<"], told[">"]

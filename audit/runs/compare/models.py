@@ -1,29 +1,21 @@
-"""Changes between the models of two runs: their predictions, metrics and confused pairs."""
+"""Changes between the models of two runs: their predictions and metrics."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
 import polars as pl
 
 from audit.base.declared import schema
 from audit.engine.statistics.intervals import difference_interval
 from audit.results.metric_list import ALL, METRICS
 from audit.results.result import AuditResult
-from audit.runs.compare.confusions import (
-    CONFUSIONS,
-    KeptModel,
-    confusion_changes,
-    told_confusions,
-    top_confused,
-    untested,
-)
 from audit.runs.compare.releases import SIDES, beside
 from audit.runs.compare.told import ToldRuns
+from audit.runs.instances import answered
 
 State: TypeAlias = Literal["same", "differ", "only_old", "only_new"]
 """Of the predictions: the same; not known to be the same; or in one run only."""
@@ -43,24 +35,31 @@ class ModelChanges:
 
     Args:
         predictions: Whether the predictions are the same.
+        metrics: As `metric_changes`, a row per metric of either run.
         common: Instances with predictions in both runs; None if they do not both keep some.
         scores_differ: Those of them with another score; None if that is unknown.
         answers_differ: Those of them with other predicted labels; None if that is unknown.
-        metrics: As `metric_changes`, a row per metric of either run.
-        confusions: See `CONFUSIONS`.
+        exact: Whether labels and predictions are the same, so that no difference is chance.
     """
 
     predictions: State
     metrics: pl.DataFrame
-    confusions: pl.DataFrame
     common: int | None = None
     scores_differ: int | None = None
     answers_differ: int | None = None
+    exact: bool = False
 
-    @property
-    def confusions_changed(self) -> pl.DataFrame:
-        """Pairs that changed at the false-discovery rate."""
-        return self.confusions.filter("changed")
+    def told(self, runs: ToldRuns) -> ModelChanges:
+        """The same as both runs tell it."""
+        if not runs.width:
+            return self
+        metrics = self.metrics
+        if not metrics.is_empty():
+            sides = (run.told.metric_rows for run in (runs.old, runs.new))
+            metrics = metric_changes(*sides, exact=self.exact)
+        counts = (self.common, self.scores_differ, self.answers_differ)
+        common, scores, answers = map(runs.in_both, counts)
+        return ModelChanges(self.predictions, metrics, common, scores, answers)
 
 
 def changed_metrics(metrics: pl.DataFrame) -> int:
@@ -78,55 +77,48 @@ def model_changes(old: AuditResult, new: AuditResult, *, same_data: bool) -> Mod
     """Compare the models of two runs; None if neither has predictions.
 
     Intervals of differences are those of `difference_interval`, which takes the runs as
-    independent. Confused pairs are tested if both runs keep their instances, and have some in
-    common.
+    independent.
     """
     if old.model is None or new.model is None:
         if old.model is new.model:
             return None
-        state: State = "only_new" if old.model is None else "only_old"
-        return ModelChanges(state, metric_changes((), ()), pl.DataFrame(schema=CONFUSIONS))
-    if old.instances is None or new.instances is None:
-        return _by_counts(old, new, same_data=same_data)
-    before, after = KeptModel.read(old), KeptModel.read(new)
-    common = before.ids.filter(before.ids.is_in(after.ids.implode()))
-    if not len(common):
-        return _by_counts(old, new, same_data=same_data)
-    scores, answers = (_differing(before, after, of, common) for of in ("scores", "decided"))
-    whole = len(common) == len(before.ids) == len(after.ids)
-    same = whole and before.predicted == after.predicted and not (scores or answers)
+        return ModelChanges("only_new" if old.model is None else "only_old", metric_changes((), ()))
+    before, after = (_kept_answers(run) for run in (old, new))
+    common = before.select("instance").unique().join(after, on="instance", how="semi")
+    if common.is_empty():
+        alike = _as_read(old) == _as_read(new)
+        exact = same_data and alike
+        metrics = metric_changes(old.metric_rows, new.metric_rows, exact=exact)
+        return ModelChanges("same" if alike else "differ", metrics, exact=exact)
+    key = ["instance", "node"]
+    joined = beside((before, after), key, "full").join(common, on="instance", how="semi")
+    scores, answers = (
+        joined.filter(
+            pl.col(f"{name}_old").fill_null(nothing) != pl.col(f"{name}_new").fill_null(nothing)
+        )["instance"].n_unique()
+        for name, nothing in (("score", 0.0), ("answer", False))
+    )
+    whole = {len(common)} == {one["instance"].n_unique() for one in (before, after)}
+    matched = {run.ledger["predictions"]["instances_matched"] for run in (old, new)}
+    same = whole and len(matched) == 1 and not (scores or answers)
     metrics = metric_changes(old.metric_rows, new.metric_rows, exact=same)
-    pairs = confusion_changes(before, after)
-    state = "same" if same else "differ"
-    return ModelChanges(state, metrics, pairs, len(common), scores, answers)
+    state: State = "same" if same else "differ"
+    return ModelChanges(state, metrics, len(common), scores, answers, exact=same)
 
 
-def _by_counts(old: AuditResult, new: AuditResult, *, same_data: bool) -> ModelChanges:
-    """Models of runs that do not both keep instances that the other has."""
-    state: State = "same" if _as_read(old) == _as_read(new) else "differ"
-    exact = same_data and state == "same"
-    metrics = metric_changes(old.metric_rows, new.metric_rows, exact=exact)
-    return ModelChanges(state, metrics, untested(old, new))
+def _kept_answers(run: AuditResult) -> pl.DataFrame:
+    """``instance, node, score, answer`` of the predictions that a run keeps; else no row."""
+    if run.instances is None:
+        return pl.DataFrame(schema={"instance": pl.String})
+    rows = run.instances.filter(pl.col("score").is_not_null()).sort("instance", "node")
+    answer = answered(run.ledger["predictions"]).over("instance")
+    return rows.select("instance", "node", "score", answer=answer).collect()
 
 
 def _as_read(run: AuditResult) -> list[Any]:
     """The predictions of a run by their files, and by what was counted of them."""
     files = {source["sha256"] for source in run.inputs if source["role"] == "predictions"}
     return [files, run.ledger["predictions"], [*map(dict, run.metric_rows)]]
-
-
-def _differing(old: KeptModel, new: KeptModel, of: str, common: pl.Series) -> int:
-    """Number of common instances whose scores, or predicted labels, are not the same."""
-    sides = []
-    for model in (old, new):
-        coo = getattr(model, of).tocoo()
-        nodes = pl.Series(model.run.hierarchy.nodes, dtype=pl.String).gather(coo.col)
-        stored = {"instance": model.ids.gather(coo.row), "node": nodes}
-        table = pl.DataFrame({**stored, "value": coo.data.astype(np.float64)})
-        sides.append(table.filter(pl.col("instance").is_in(common.implode())))
-    joined = beside(sides, ["instance", "node"], "full")
-    other = joined.filter(pl.col("value_old").ne_missing(pl.col("value_new")))
-    return other["instance"].n_unique()
 
 
 def metric_changes(
@@ -195,28 +187,3 @@ def measure_changes(runs: ToldRuns) -> pl.DataFrame:
         for run in runs.sides.values()
     )
     return metric_changes(*sides)
-
-
-def told_models(
-    exact: ModelChanges | None, runs: ToldRuns, *, same_data: bool
-) -> ModelChanges | None:
-    """What differs between two models as both runs tell it."""
-    if exact is None or not runs.width:
-        return exact
-    old, new = runs.old.told, runs.new.told
-    known = replace(
-        exact,
-        common=runs.in_both(exact.common),
-        scores_differ=runs.in_both(exact.scores_differ),
-        answers_differ=runs.in_both(exact.answers_differ),
-    )
-    if old.model is None or new.model is None:
-        return known
-    tested = exact.common is not None
-    alike = exact.predictions == "same" and (tested or same_data)
-    pairs = exact.confusions_changed if tested else top_confused(old, new, runs.width)
-    return replace(
-        known,
-        metrics=metric_changes(old.metric_rows, new.metric_rows, exact=alike),
-        confusions=told_confusions(pairs.select("a", "b"), (old, new), changed=tested),
-    )

@@ -24,7 +24,6 @@ from audit.runs.compare.models import (
     changed_metrics,
     measure_changes,
     metric_rows,
-    told_models,
 )
 from audit.runs.compare.records import RecordChanges
 from audit.runs.compare.releases import EDIT_COLUMNS, EDITS, SIDES, Release
@@ -44,7 +43,6 @@ _TESTED = ("mean_old", "mean_new", *_APART, "odds_ratio")
 _NODE = ("node", "title", "branch", "support_old", "support_new", "rate_old", "rate_new", *_TESTED)
 _PAIR = ("a", "title_a", "b", "title_b", "relation", "joint_old", "joint_new", *_TESTED,
          "lift_change", "nodes_q_value", "ratio_old", "ratio_new")  # fmt: skip
-_CONFUSION = ("a", "title_a", "b", "title_b", "old", "new", *_APART)
 _INSEPARABLE = (
     "{} differs, which acts on every {} alike: its part cannot be found from the tables of two "
     "runs. Audit one of the two datasets with both to see it."
@@ -121,7 +119,7 @@ class View:
         self.pairs = pairs.sort(largest, "a", "b", nulls_last=True)
         self.used = every.filter(pl.max_horizontal("support_old", "support_new") > runs.width)
         self.findings = told_findings(of.findings, runs)
-        self.model = told_models(of.model, runs, same_data=of.same_data)
+        self.model = None if of.model is None else of.model.told(runs)
         self.measures = measure_changes(of.told)
         self.records = None if of.records is None else of.records.told(runs.rounding)
         self.titles: Mapping[str, str | None] = {**of.old.titles, **of.new.titles}
@@ -137,7 +135,6 @@ class View:
             "nodes": len(self.nodes),
             "pairs": len(self.pairs),
             "metrics": changed_metrics(model.metrics.filter(scope=ALL)) if model else 0,
-            "confusions": len(model.confusions_changed) if model else 0,
             **({"measures": changed_metrics(self.measures)} if measured else {}),
             **({} if self.records is None else {"labels": len(self.records)}),
             **{change: found[change] for change in TOLD},
@@ -244,8 +241,6 @@ class View:
 
     def _models(self, model: ModelChanges) -> _Row:
         metrics = model.metrics.filter(scope=ALL)
-        tested = model.confusions_changed if model.common is not None else model.confusions
-        exact = self.of.model.confusions if self.of.model else tested
         names = ("predictions", "common", "scores_differ", "answers_differ")
         return {
             **{name: getattr(model, name) for name in names},
@@ -254,8 +249,6 @@ class View:
                 "changed": changed_metrics(metrics),
                 "rows": metric_rows(metrics),
             },
-            "confusions": self._tested(exact, tested, _CONFUSION)
-            | {"changed": len(model.confusions_changed)},
         }
 
     @property

@@ -130,7 +130,7 @@ def write_corrected(
 def _copy(
     folder: Path, dataset: Path, tables: Sequence[OpenTable], frames: Sequence[pl.DataFrame]
 ) -> tuple[Path, dict[str, Any]]:
-    files, copy, not_kept = dict[str, Any](), folder / dataset.name, dict[str, None]()
+    files, copy = dict[str, Any](), folder / dataset.name
     (shutil.copytree if dataset.is_dir() else shutil.copyfile)(dataset, copy)
     for one, frame in zip(tables, frames, strict=True):
         if frame is one.frame:
@@ -139,8 +139,7 @@ def _copy(
         into = copy / name if dataset.is_dir() else copy
         one.write(frame, into)
         files[name.as_posix()] = {"before": sha256_of(one.path), "after": sha256_of(into)}
-        not_kept[one.not_kept] = None
-    return copy, {"files": files, "not_kept": [*not_kept]}
+    return copy, {"files": files}
 
 
 def _list(file: Path, run: Path, changes: Sequence[Change]) -> tuple[Path, dict[str, Any]]:

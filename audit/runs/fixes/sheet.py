@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import InputError, first_cases
-from audit.base.stored_tables import as_before, sheets_of
+from audit.base.stored_tables import as_before
 from audit.base.tables import open_table
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.result import AuditResult
@@ -48,7 +48,7 @@ class Proposals:
             raise InputError(
                 "a run whose instances were loaded is required",
                 found="one whose data were only counted, without looking at single instances",
-                hint="audit the data in memory, without --memory and --engine",
+                hint="audit the data without --engine spark",
             )
 
     @cached_property
@@ -156,24 +156,17 @@ def _change(row: Mapping[str, Any], kind: str, new: str | None, by: str) -> Chan
 
 
 def read_sheet(path: Path) -> pl.DataFrame:
-    """A sheet that came back, CSV or a workbook with a sheet for each finding; all as text."""
-    rows = read_cells(path)
+    """A sheet of proposals that came back as CSV."""
+    rows = read_table(path)
     if lacking := [name for name in (*_KEPT, "run", "decision") if name not in rows.columns]:
-        raise InputError(
-            "a sheet that `audit fixes` wrote is required",
-            found=f"no column {first_cases(lacking)}",
-            where=path,
-        )
+        found = f"no column {first_cases(lacking)}"
+        raise _refused(path, "a sheet that `audit fixes` wrote is required", found)
     return rows
 
 
-def read_cells(path: Path) -> pl.DataFrame:
-    """The cells of CSV, or of all sheets of a workbook one below the other, as text."""
-    if path.suffix.lower() in (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"):
-        frames = [*sheets_of(path).values()]
-    else:
-        frames = [open_table(path).frame()]
-    rows = pl.concat(frames, how="diagonal")
+def read_table(path: Path) -> pl.DataFrame:
+    """The cells of a table as text, without what was put before them against formulas."""
+    rows = open_table(path).frame()
     return rows.select(
         pl.Series(one.name, [as_before(text.strip()) for text in one]) for one in rows.fill_null("")
     )

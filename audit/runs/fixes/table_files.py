@@ -6,9 +6,7 @@ import csv
 import gzip
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -23,9 +21,6 @@ from audit.data.rows import columns_read
 from audit.runs.settings import Settings
 
 Write = Callable[[pl.DataFrame, Path], object]
-_TEXT = "text is written a row a line, with quotes only where they are needed"
-_BOOK = "a workbook keeps the values of its cells: no formulas, styles or empty sheets"
-_PARQUET = "row groups, compression and metadata of Parquet are those that Polars writes"
 
 
 @dataclass(frozen=True)
@@ -34,14 +29,12 @@ class OpenTable:
 
     Args:
         columns: Where its ids and labels stand.
-        not_kept: What of the file a copy does not keep.
     """
 
     path: Path
     columns: Columns
     frame: pl.DataFrame
     write: Write
-    not_kept: str
 
     @property
     def joins(self) -> bool:
@@ -79,15 +72,10 @@ def _is_plain(part: Table, columns: Columns) -> bool:
     return not (columns.take or part.class_names or as_lists or columns.flags)
 
 
-def _opened(path: Path, part: Table, settings: Settings) -> tuple[pl.DataFrame, Write, str] | None:
-    write = partial(_write, path.suffix.lower() == ".gz", settings.encoding or "utf-8")
-    suffix = bare_suffix(path)
-    if suffix == ".parquet":
-        return pl.read_parquet(path, hive_partitioning=False), pl.DataFrame.write_parquet, _PARQUET
-    if suffix == ".xlsx":
-        return _workbook(path, part)
-    if suffix in (".jsonl", ".ndjson"):
-        return None
+def _opened(path: Path, part: Table, settings: Settings) -> tuple[pl.DataFrame, Write] | None:
+    """The rows of Parquet, or of text with a line of names, and what writes them."""
+    if bare_suffix(path) == ".parquet":
+        return pl.read_parquet(path, hive_partitioning=False), pl.DataFrame.write_parquet
     lines = csv.reader(part.text.first, delimiter=part.text.separator or ",")
     header = next((n for n, cells in enumerate(lines) if cells == [*part.schema]), None)
     if header is None or not (part.text.separator and part.text.header) or settings.skip_rows:
@@ -95,27 +83,10 @@ def _opened(path: Path, part: Table, settings: Settings) -> tuple[pl.DataFrame, 
     end = "\r\n" if b"\r\n" in read_bytes(path)[:65536] else "\n"
     above = "".join(line + end for line in part.text.first[:header])
 
-    def text_of(rows: pl.DataFrame) -> str:
-        return above + rows.write_csv(separator=part.text.separator, line_terminator=end)
+    def write(rows: pl.DataFrame, into: Path) -> None:
+        text = above + rows.write_csv(separator=part.text.separator, line_terminator=end)
+        written = text.encode(settings.encoding or "utf-8")
+        packed = path.suffix.lower() == ".gz"
+        into.write_bytes(gzip.compress(written, mtime=0) if packed else written)
 
-    return part.frame(), partial(write, text_of), _TEXT
-
-
-def _workbook(path: Path, part: Table) -> tuple[pl.DataFrame, Write, str] | None:
-    """The only sheet of a workbook."""
-    ((name, frame), *further) = pl.read_excel(path, sheet_id=0, raise_if_empty=False).items()
-    if further or frame.columns != [*part.schema]:
-        return None
-    plain: dict[Any, str] = {pl.selectors.numeric(): "General"}
-    return frame, partial(pl.DataFrame.write_excel, worksheet=name, dtype_formats=plain), _BOOK
-
-
-def _write(
-    packed: bool,
-    encoding: str,
-    text_of: Callable[[pl.DataFrame], str],
-    rows: pl.DataFrame,
-    into: Path,
-) -> None:
-    text = text_of(rows).encode(encoding)
-    into.write_bytes(gzip.compress(text, mtime=0) if packed else text)
+    return part.frame(), write

@@ -62,7 +62,7 @@ CASES: dict[str, tuple[str, ...]] = {
     "before/result.json": ("labels.csv", *IN_MEMORY),
     "before/restricted/nodes.parquet": ("labels.csv", *IN_MEMORY),
     "parts/2.csv": ("parts",),
-    "parts/1.csv": ("parts", "--memory", "1GB"),
+    "parts/1.csv": ("parts",),
 }
 
 

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -149,15 +148,4 @@ def test_a_run_is_verified_with_the_plugin_that_made_it(make: Make, tmp_path: Pa
     assert (same[0], other[0], gone[0]) == (0, 1, 1)
     assert "the inputs give the bytes" in same[1]
     assert "plugin changed" in other[1]
-    assert "plugin is not there" in gone[1]
     assert run("verify", out)[0] == 0
-
-
-def test_a_count_in_batches_has_its_format_and_its_check(make: Make, tmp_path: Path) -> None:
-    rows = {"id": [f"i{n}" for n in range(9)], "label": ["cat"] * 9}
-    pl.DataFrame(rows).write_csv(tmp_path / "x.csv")
-    name = make(entries={"hierarchies": "ANIMALS", "checks": "COMMON_NODE"})
-    given = ("--hierarchy", "animals", "--plugin", name, "--memory", "1GB", "--no-pdf")
-    status, said = run("run", tmp_path / "x.csv", *given, "--out", tmp_path / "run")
-
-    assert (status, "common_node" in said) == (0, True), said

@@ -1,0 +1,147 @@
+"""The run folder: whole or not at all, sealed, read back the same."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from audit.base.errors import InputError, OutputError
+from audit.results.result import AuditResult, to_json_bytes
+from audit.runs.audit import run_audit
+from audit.runs.folder import (
+    rewriting_run,
+    seal_reports,
+    write_run,
+    write_tables,
+    writing_run,
+)
+from audit.runs.read import read_run
+from audit.runs.sealed_run import SealedRun
+from fixtures.labelled import labelled, repeated, tree
+
+BODY = tree(
+    "lung heart < body",
+    "asthma other_lung < lung",
+    "attack < heart",
+    titles={"other_lung": "Other {of} 100 % é"},
+    labelled_ancestors="fault",
+)
+COUNTS = [
+    (40, ["other_lung"]),
+    (20, ["asthma", "attack", "lung"]),
+    (3, ["attack"]),
+    (10, []),
+    (2, ["elf"]),
+]
+
+
+@pytest.fixture
+def result() -> AuditResult:
+    return run_audit(labelled(BODY, repeated(COUNTS), persons=True))
+
+
+def left_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_a_run_written_again_has_the_same_bytes(result: AuditResult, tmp_path: Path) -> None:
+    run = write_run(result, tmp_path / "run")
+    before = {
+        path.name: path.read_bytes() for path in run.rglob("*.*") if path.name != "manifest.json"
+    }
+    write_run(read_run(run), run, overwrite=True)
+
+    for name in ("result.json", "nodes.parquet", "findings.parquet", "pairs.parquet"):
+        (path,) = run.rglob(name)
+        assert path.read_bytes() == before[name], name
+
+
+def test_a_link_to_a_run_stays_a_link(result: AuditResult, tmp_path: Path) -> None:
+    run = write_run(result, tmp_path / "run")
+    link = tmp_path / "latest"
+    link.symlink_to(run)
+    write_run(result, link, overwrite=True)
+
+    assert link.is_symlink()
+    assert read_run(run).size == 75
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_what_is_not_to_be_shared_can_be_opened_by_its_owner_alone(
+    result: AuditResult, tmp_path: Path
+) -> None:
+    run = write_run(result, tmp_path / "run")
+    assert (run / "restricted").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_report_that_is_not_made_anew_stays(result: AuditResult, tmp_path: Path) -> None:
+    run = write_run(result, tmp_path / "run")
+    (run / "report.pdf").write_text("earlier")
+    with rewriting_run(run) as folder:
+        (folder / "report.html").write_text("new")
+        seal_reports(run, folder)
+
+    assert (run / "report.pdf").read_text() == "earlier"
+    assert SealedRun(run).intact("report.pdf")
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("earlier", [False, True])
+@pytest.mark.parametrize("kind", ["folder", "file", "link"])
+def test_what_appears_meanwhile_stays(
+    result: AuditResult, tmp_path: Path, overwrite: bool, earlier: bool, kind: str
+) -> None:
+    out, thesis = tmp_path / "run", tmp_path / "elsewhere" / "thesis.txt"
+    thesis.parent.mkdir()
+    thesis.write_text("years")
+    if earlier and overwrite:
+        write_run(result, out)
+
+    def written() -> None:
+        with writing_run(out, overwrite=overwrite) as folder:
+            write_tables(result, folder)
+            shutil.rmtree(out, ignore_errors=True)
+            if kind == "folder":
+                shutil.copytree(thesis.parent, out)
+            elif kind == "file":
+                shutil.copy(thesis, out)
+            else:
+                out.symlink_to(thesis.parent)
+
+    with pytest.raises(OutputError, match="not a run"):
+        written()
+    assert (out if kind == "file" else out / "thesis.txt").read_text() == "years"
+    assert left_in(tmp_path) == {"run", "elsewhere"}
+
+
+def test_a_run_that_appears_meanwhile_stays_unless_it_may_be_replaced(
+    result: AuditResult, tmp_path: Path
+) -> None:
+    run = write_run(result, tmp_path / "made")
+
+    def made_beside(out: Path, overwrite: bool) -> None:
+        with writing_run(out, overwrite=overwrite) as folder:
+            shutil.copytree(run, folder, dirs_exist_ok=True)
+            (folder / "later").touch()
+            shutil.copytree(run, out)
+
+    with pytest.raises(OutputError, match="--overwrite"):
+        made_beside(tmp_path / "run", overwrite=False)
+    assert not (tmp_path / "run" / "later").exists()
+
+    made_beside(tmp_path / "other", overwrite=True)
+    assert (tmp_path / "other" / "later").exists()
+
+
+def test_a_run_that_has_changed_is_read_only_when_asked(
+    result: AuditResult, tmp_path: Path
+) -> None:
+    run = write_run(result, tmp_path / "run")
+    (run / "beside.txt").touch()
+
+    with pytest.raises(InputError, match="a run as it was sealed is required"):
+        read_run(run)
+    assert to_json_bytes(read_run(run, unsealed=True).shared()) == to_json_bytes(result.shared())
