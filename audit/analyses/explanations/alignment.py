@@ -27,6 +27,7 @@ from audit.analyses.explanations.rows import (
     ranking,
 )
 from audit.base.dag import FloatArray, IntArray
+from audit.base.declared import schema
 from audit.base.errors import InputError, first_cases
 
 SUBSETS = ("all", "right", "wrong", "common")
@@ -38,9 +39,7 @@ LEAST_TOKENS = 4
 """Fewest tokens that are correlated: of two tokens, the correlation is always 1 or -1."""
 BY = ["method", "model", "oracle", "subset"]
 """What a line of Delta-A is about."""
-NOT_BORROWED = (
-    "no informed model has read the explanation of another example (rows called borrowed)"
-)
+NOT_BORROWED = "no informed model has read another example's explanation (rows called borrowed)"
 
 
 def with_examples(rows: pl.DataFrame) -> pl.DataFrame:
@@ -110,17 +109,13 @@ def aligned_rows(
         c = each.filter(~pl.col("read")).select("row", c=_over("total", "defined"))
         drawn = each.filter("read").drop("read")
         of_rows[SOFT] = c.join(drawn, on="row", how="full", coalesce=True)
-    plain = own.select(name for name, of in own.schema.items() if not of.is_nested())
-    columns = ["c", "total", "defined", "draws"]
-    told = pl.concat(
-        plain.join(
-            of.select("row", *columns), on="row", how="left", maintain_order="left"
-        ).with_columns(
-            pl.col("defined", "draws").fill_null(0).cast(pl.Int64), oracle=pl.lit(oracle)
-        )
-        for oracle, of in of_rows.items()
-    )
-    return told.with_columns(
+    plain, parts = own.drop(pl.selectors.list()), list[pl.DataFrame]()
+    for oracle, of in of_rows.items():
+        of = of.select("row", "c", "total", "defined", "draws")
+        told = plain.join(of, on="row", how="left", maintain_order="left")
+        counts = pl.col("defined", "draws").fill_null(0).cast(pl.Int64)
+        parts.append(told.with_columns(counts, oracle=pl.lit(oracle)))
+    return pl.concat(parts).with_columns(
         difference=pl.col("c") - _over("total", "defined"),
         difference_zeros=pl.col("c") - _over("total", "draws"),
         undefined=pl.col("draws") - pl.col("defined"),
@@ -171,17 +166,12 @@ def _of_others(own: pl.DataFrame, draws: int, seed: int) -> pl.DataFrame:
     lines = list[tuple[int, float, int, int]]()
     met = own.drop_nulls(["c", "said"]).select("row", *key, "words", "scores")
     for row, example, method, model, words, scores in met.iter_rows():
-        lent = [
-            of_row.get((donor, method, model), of_example[donor])
-            for donor in donors.get(example, ())
-        ]
+        known = donors.get(example, ())
+        lent = [of_row.get((one, method, model), of_example[one]) for one in known]
         marks = np.array([[word in said for word in words] for said in lent], np.float64)
         r = fisher(pearson(np.abs([scores]), marks.reshape(-1, len(words))))
         lines.append((row, float(np.nansum(r)), int(np.isfinite(r).sum()), len(lent)))
-    whole = ("row", "defined", "draws")
-    types = {
-        name: pl.Int64 if name in whole else pl.Float64 for name in ("row", "total", *whole[1:])
-    }
+    types = schema(("row", pl.Int64), ("total", pl.Float64), ("defined draws", pl.Int64))
     return pl.DataFrame(lines, types, orient="row")
 
 
@@ -198,9 +188,8 @@ def _donors(example: IntArray, cluster: IntArray, draws: int, seed: int) -> dict
         order = mixed[np.argsort(place, kind="stable")]
         other = np.roll(order, -largest)
         apart = cluster[order] != cluster[other]
-        for one, of in zip(
-            example[order[apart]].tolist(), example[other[apart]].tolist(), strict=True
-        ):
+        pairs = np.stack([example[order[apart]], example[other[apart]]], axis=1)
+        for one, of in pairs.tolist():
             donors[one].append(of)
     return donors
 

@@ -1,7 +1,4 @@
-"""Published evidence as rows of spans: CodiEsp's third track and MDACE.
-
-Both give places in a text by its id and code. Places that share characters are one span.
-"""
+"""Published evidence as rows of spans: CodiEsp's third track and MDACE, by text and code."""
 
 from __future__ import annotations
 
@@ -34,12 +31,12 @@ def converted(path: Path) -> pl.DataFrame | None:
     """
     first = next((text for _, text in lines_of(path)), "")
     if _TRACK_X.fullmatch(first):
-        return _united(_codiesp(path))
+        return _by_text(_codiesp(path))
     document = _object(first)
     if document is None and first.startswith("{"):
         document = _object(read_text(path))
     notes = (document or {}).get("notes")
-    return _united(_mdace(notes, path)) if isinstance(notes, list) else None
+    return _by_text(_mdace(notes, path)) if isinstance(notes, list) else None
 
 
 def _object(text: str) -> dict[str, Any] | None:
@@ -80,13 +77,9 @@ def _mdace(notes: Sequence[Any], path: Path) -> Iterator[Place]:
         ) from None
 
 
-def _united(places: Iterable[Place]) -> pl.DataFrame:
+def _by_text(places: Iterable[Place]) -> pl.DataFrame:
     spans: dict[tuple[str, str], list[list[int]]] = {}
-    for name, code, first, end in sorted(places):
-        own = spans.setdefault((name, code), [])
-        if own and first < own[-1][1] and first < end:
-            own[-1][1] = max(own[-1][1], end)
-        else:
-            own.append([first, end])
+    for name, code, first, end in places:
+        spans.setdefault((name, code), []).append([first, end])
     rows = [(name, code, json.dumps(own)) for (name, code), own in spans.items()]
     return pl.DataFrame(rows, dict.fromkeys(("id", "target", "spans"), pl.String), orient="row")
