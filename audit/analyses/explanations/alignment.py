@@ -157,16 +157,17 @@ def _of_others(own: pl.DataFrame, draws: int, seed: int) -> pl.DataFrame:
     """Equation 6: the ``total`` of the ``defined`` correlations of rows that have a ``c``."""
     key = ["example", "method", "model"]
     of_row, of_example = dict[Any, set[str]](), dict[int, set[str]]()
-    for example, method, model, said in own.drop_nulls("said").select(*key, "said").iter_rows():
+    for one, method, model, said in own.drop_nulls("said").select(*key, "said").iter_rows():
         # Models split texts into other tokens: a row meets what its own method and model have.
-        words = of_row.setdefault((example, method, model), {*said})
-        of_example.setdefault(example, words)
+        words = of_row.setdefault((one, method, model), {*said})
+        of_example.setdefault(one, words)
     members = own.filter(pl.col("example").is_in([*of_example])).unique("example").sort("example")
-    donors = _donors(*members.select("example", "cluster").to_numpy().T, draws, seed)
+    example, cluster = members.select("example", "cluster").to_numpy().T
+    donors = _donors(example, cluster, draws, seed)
     lines = list[tuple[int, float, int, int]]()
     met = own.drop_nulls(["c", "said"]).select("row", *key, "words", "scores")
-    for row, example, method, model, words, scores in met.iter_rows():
-        known = donors.get(example, ())
+    for row, of, method, model, words, scores in met.iter_rows():
+        known = donors.get(of, ())
         lent = [of_row.get((one, method, model), of_example[one]) for one in known]
         marks = np.array([[word in said for word in words] for said in lent], np.float64)
         r = fisher(pearson(np.abs([scores]), marks.reshape(-1, len(words))))

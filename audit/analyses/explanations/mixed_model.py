@@ -102,9 +102,9 @@ def _fitted(frame: Any, family: str, size: str) -> Iterator[dict[str, Any]]:
             yield {"examples": 0, "differences": 0, "absent": absent}
             return
     for term, estimate in fit.fe_params.items():
-        if levels := _LEVEL.findall(term):
+        if terms := _LEVEL.findall(term):
             yield {
-                "model": " x ".join(levels),
+                "model": " x ".join(terms),
                 "estimate": estimate,
                 "error": errors[term],
                 "low": bounds.loc[term, 0],
