@@ -9,7 +9,6 @@ from audit.base.plurals import counted
 from audit.results import compared as tables
 from audit.results.printed import Rounded, in_sentence, rounding_of
 from audit.results.since import twin_of
-from audit.results.tables import MENDED_DECISIONS, MENDED_FINDINGS
 from reports import words
 from reports.core import level
 from reports.findings import Verdict
@@ -113,13 +112,7 @@ def _differs(view: Row) -> Chapter | None:
     rows = [one for one in view["causes"] if one["changed"]]
     few = "Few rows differ: a count that moved to the next bin tells that one of them carries the"
     lead = f"{few} label." if view["few_rows_differ"] else ""
-    mended = view.get("mended")
-    shown = [table(tables.CAUSES, rows, None)]
-    if mended:
-        rounding = rounding_of(view)
-        shown += [table(MENDED_FINDINGS, mended["findings"], rounding),
-                  table(MENDED_DECISIONS, mended["decisions"], rounding)]  # fmt: skip
-    return chapter("What differs", shown, anchor="differs", lead=lead)
+    return chapter("What differs", [table(tables.CAUSES, rows, None)], anchor="differs", lead=lead)
 
 
 def _checks(view: Row) -> Chapter | None:

@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from audit.base.disk import on_disk
 
-_HELD: ContextVar[int] = ContextVar("held", default=8 * 2**20)
+_HELD: ContextVar[int] = ContextVar("held", default=4 * 2**20)
 """Bytes of an array above which it stands in a file; a 64th as many rows are worked on at once."""
 _MAPS: WeakSet[mmap.mmap] = WeakSet()
 

@@ -6,16 +6,17 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+import numpy as np
 import polars as pl
 
 from audit.base.csv_tables import TextShape
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import bare_suffix, once, parsed_json, text_blocks, text_stream
-from audit.base.table import Table
+from audit.base.table import Table, list_column
 
 _Cells: TypeAlias = dict[str, str | list[str | None] | None]
 """Values of a record by dotted keys, as text."""
@@ -24,6 +25,8 @@ Line: TypeAlias = tuple[str, dict[str, Any]]
 
 _T = TypeVar("_T")
 _LINES = (".jsonl", ".ndjson")
+_HELD = 50_000
+"""Lines of a file that are held from the first time they are read; of more none is."""
 _parse = json.JSONDecoder(object_pairs_hook=once, parse_float=str, parse_int=str).decode
 
 
@@ -38,7 +41,9 @@ def json_tables(path: Path, name: str, shape: TextShape) -> tuple[Table, ...]:
     if not first:
         raise InputError("a file of JSON with records is required", found="nothing", where=name)
     if bare_suffix(path) in _LINES or (len(first) == 2 and _is_record(first)):
-        return (_table(path, name, partial(_lines, path, name, shape.encoding)),)
+        read = partial(_lines, path, name, shape.encoding)
+        held = [*islice(read(), _HELD + 1)]
+        return (_table(path, name, held.__iter__ if len(held) <= _HELD else read),)
     document = parsed_json("".join(text_blocks(path, shape.encoding)), path, _parse)
     lists = document if isinstance(document, dict) else {"": document}
     found = {
@@ -115,16 +120,20 @@ def _schema_of(read: Callable[[], Iterable[_Cells]], where: str) -> dict[str, pl
 
 def _frame(records: Sequence[_Cells], schema: dict[str, pl.DataType]) -> pl.DataFrame:
     """Records as a frame; a value alone, in a column of lists, is a list of one."""
-    import pyarrow as pa
-
     columns = dict[str, Any]()
     for key, kind in schema.items():
         values: list[Any] = [cells.get(key) for cells in records]
-        if kind != pl.String():
-            values = [[one] if isinstance(one, str) else one for one in values]
-            values = pa.array(values, pa.large_list(pa.large_string()))  # many times as fast
-        columns[key] = values
+        columns[key] = values if kind == pl.String() else _lists(values)
     return pl.DataFrame(columns, schema)
+
+
+def _lists(values: Sequence[str | list[str | None] | None]) -> pl.Series:
+    """Many times as fast as Polars makes them."""
+    lists = [[one] if isinstance(one, str) else one or [] for one in values]
+    inner = pl.Series([*chain.from_iterable(lists)], dtype=pl.String)
+    made = list_column(inner, np.cumsum([0, *map(len, lists)]))
+    there = pl.Series([one is not None for one in values], dtype=pl.Boolean)
+    return made.zip_with(there, pl.Series([None], dtype=made.dtype))
 
 
 def _cells(record: Any) -> _Cells:

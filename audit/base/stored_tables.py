@@ -28,6 +28,7 @@ _ROWS = 8_192
 
 def stored_table(path: Path, name: str) -> Table:
     """The table of a file of Parquet or Arrow, with the names that ``datasets`` gave classes."""
+    import pyarrow as pa
 
     def frames(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         size, refuse_beyond = 0, unpacking(path)
@@ -43,7 +44,7 @@ def stored_table(path: Path, name: str) -> Table:
         return gathered(frames(columns), at_once)
 
     with _opened(path, name) as (schema, _):
-        empty = frame_of_batch(schema.empty_table())
+        empty = frame_of_batch(pa.Table.from_batches([], schema))  # an empty array needs pandas
         names = class_names_in((schema.metadata or {}).get(b"huggingface", b"{}"))
     return Table(name=name, schema=dict(empty.schema), scan=scan, files=(path,), class_names=names)
 

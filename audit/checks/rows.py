@@ -47,6 +47,7 @@ BESIDE_ELSEWHERE = (
 """The share elsewhere, by effective numbers, and the difference of a finding's share from it."""
 PARTS = Columns(count("instances"))
 """Parts made by `label_part`."""
+_NOTHING = pl.DataFrame(schema=PROPOSED)
 
 
 class Row:
@@ -137,6 +138,6 @@ def check_of_rows(
 
     def proposed(measured: Measurements, finding: Finding) -> pl.DataFrame:
         own = row_of(measured, finding).proposes
-        return pl.DataFrame(schema=PROPOSED) if own is None else own()
+        return _NOTHING if own is None else own()
 
     return Check(name, title, rule, **{"cases": cases, "proposes": proposed, **declared})

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from audit.base.errors import InputError, printable
 from audit.base.plurals import counted
 from audit.base.settings import Argument, Option
-from audit.cli.options import RunFolder
-from audit.cli.output import print_shown, write_lines
+from audit.cli.options import PrintJson, RunFolder
+from audit.cli.output import print_json, print_shown, write_lines
+
+if TYPE_CHECKING:
+    from audit.results.result import AuditResult
 
 
 def cases(
@@ -31,6 +35,7 @@ def cases(
         Path | None, Option("Write the cases as CSV instead.", metavar="FILE", writes=True)
     ] = None,
     overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
+    as_json: PrintJson = False,
     instance: Annotated[
         str | None,
         Option(
@@ -45,8 +50,7 @@ def cases(
     ] = 0.01,
 ) -> None:
     """List the instances behind a finding of a run, or count those behind each finding."""
-    from audit.cli.terminal.listings import case_summary
-    from audit.runs.case_lists import cases_of, drawn, listed, records_behind, write_csv
+    from audit.runs.case_lists import cases_of, drawn, records_behind, write_csv
     from audit.runs.read import read_run
 
     if instance is not None:
@@ -67,6 +71,21 @@ def cases(
     if csv is not None:
         write_csv(records_behind(result, found), csv, overwrite=overwrite)
         typer.echo(f"Cases: {csv}")
+    else:
+        _tell(result, finding, found, as_json=as_json)
+
+
+def _tell(result: AuditResult, finding: str | None, found: Any, *, as_json: bool) -> None:
+    """Print the findings, or the records behind one."""
+    from audit.cli.terminal.listings import case_summary
+    from audit.runs.case_lists import listed, records_behind
+
+    if as_json:
+        told = {"findings": [asdict(one) for one in listed(result)]}
+        if finding is not None:
+            records = (one.to_dicts() for one in records_behind(result, found))
+            told = {"cases": [row for rows in records for row in rows]}
+        print_json(told)
     elif finding is None:
         print_shown(case_summary(listed(result)))
     else:
@@ -81,8 +100,7 @@ def _print_tree(run: Path, instance: str, least: float) -> None:
     from audit.runs.instances import read_instance
 
     tree = read_instance(run, instance)
-    columns, encoding = get_terminal_size().columns, getattr(sys.stdout, "encoding", None)
-    drawn = instance_lines(tree, least, columns=columns, encoding=encoding or "utf-8")
+    drawn = instance_lines(tree, least, columns=get_terminal_size().columns)
     heading = "Labels" if tree.predictions is None else "Labels and predictions"
     write_lines("\n".join([f"{heading} of {printable(instance)}", *drawn]))
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from audit.analyses.concepts.settings import Testing
 from audit.analyses.entailment.settings import Entailing
 from audit.analyses.explanations.settings import Explaining
 from audit.analyses.preference.settings import Preferring
 from audit.base.errors import InputError
-from audit.base.settings import FIRST, HierarchyShape, Option
+from audit.base.settings import FIRST, HierarchyShape, Option, Stored
 from audit.cli.new_run import make_run
 from audit.cli.options import KeepInstances, NewRun
 from audit.runs.settings import (
@@ -25,6 +25,9 @@ from audit.runs.settings import (
     Settings,
     Title,
 )
+
+if TYPE_CHECKING:
+    from audit.checks.analysis import FileAnalysis
 
 _OF_ALL = ("plugins", "allow_network")
 """What is said of all files, not of the hierarchy alone."""
@@ -115,28 +118,22 @@ def concepts(
 def entailment(entailing: Entailing, *, judged: Judged, output: NewRun = _ENTAILMENT) -> None:
     """Audit tuples of an entailment graph, and predictions on them."""
     from audit.analyses.entailment.analysis import Entailment
-    from audit.measure.labels_alone import FLAT
 
-    settings = Settings(
-        dataset=str(entailing.files[0]),
-        hierarchy=FLAT,
-        labels_of=Entailment.format,
-        **vars(judged),
-        analyses={Entailment.name: entailing},
-    )
+    settings = _alone(Entailment, entailing.files[0], entailing, judged)
     make_run(settings, output, command="entailment")
 
 
 def preference(preferring: Preferring, *, judged: Judged, output: NewRun = _PREFERENCE) -> None:
     """Measure which answers a language model prefers: specific or general, correct or related."""
     from audit.analyses.preference.analysis import Preference
+
+    settings = _alone(Preference, preferring.questions, preferring, judged)
+    make_run(settings, output, command="preference")
+
+
+def _alone(kind: type[FileAnalysis], file: Path, stated: Stored, judged: Judged) -> Settings:
+    """The settings of an analysis whose file holds the labels."""
     from audit.measure.labels_alone import FLAT
 
-    settings = Settings(
-        dataset=str(preferring.questions),
-        hierarchy=FLAT,
-        labels_of=Preference.format,
-        **vars(judged),
-        analyses={Preference.name: preferring},
-    )
-    make_run(settings, output, command="preference")
+    data: dict[str, Any] = {"dataset": str(file), "hierarchy": FLAT, "labels_of": kind.format}
+    return Settings(**data, **vars(judged), analyses={kind.name: stated})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from audit.hierarchies.hierarchy import Hierarchy
     from audit.results.result import AuditResult
     from audit.runs.fixes.changes import Change
-    from audit.runs.fixes.corrections import Applied
 
 
 def fixes(
@@ -58,59 +56,42 @@ def _write(sheet: Any, file: Path, what: str, overwrite: bool) -> None:
 
 
 def apply(
-    run: Annotated[
-        Path | None, Argument("Folder of a run whose data are to be mended.", metavar="RUN")
-    ] = None,
-    decisions: Annotated[
-        tuple[Path, ...],
-        Option("Sheet of `audit fixes` with what was decided.", metavar="FILE"),
-    ] = (),
-    certain: Annotated[bool, Option("Apply what is certain, with a sheet or without one.")] = False,
-    by: Annotated[tuple[str, ...], Option("Who decided on each sheet.", metavar="NAME")] = (),
+    run: RunFolder,
     out: Annotated[
-        Path | None,
+        Path,
         Option(
             "Corrected copy to write; of data that are no table, a list of corrections as CSV.",
             metavar="PATH",
             writes=True,
         ),
+    ],
+    decisions: Annotated[
+        Path | None, Option("Sheet of `audit fixes` with what was decided.", metavar="FILE")
     ] = None,
+    certain: Annotated[bool, Option("Apply what is certain, with a sheet or without one.")] = False,
+    by: Annotated[str, Option("Who decided on the sheet.", metavar="NAME")] = "",
     data: Annotated[
         str | None,
         Option("Where the dataset is now, if it moved.", metavar="PATH", parse=located),
     ] = None,
 ) -> None:
     """Write a corrected copy of the tables of a run, and a log of every change beside it."""
-    if out is None:
-        raise InputError("--out PATH is required", found="none")
-    if run is None or not (decisions or certain):
+    if not (decisions or certain):
         raise InputError(
-            "RUN and --decisions FILE, or --certain, are required",
-            found="no run" if run is None else "neither",
+            "--decisions FILE or --certain is required",
+            found="neither",
             hint="`audit fixes RUN --csv FILE` writes the sheet",
         )
+    from audit.runs.fixes.changes import CERTAIN
     from audit.runs.fixes.corrections import data_of, write_corrected
     from audit.runs.sealed_run import refuse_broken
 
-    sheets = _signed(decisions, by)
+    if by == CERTAIN:
+        raise InputError("a name or pseudonym of who decided is required", found=repr(by))
     refuse_broken([run])
     settings, labels = data_of(run, data)
-    changes = _changes(run, sheets, certain, labels.hierarchy)
+    changes = _changes(run, decisions, by, certain, labels.hierarchy)
     done = write_corrected(run, settings, labels, changes, out)
-    _tell(done, run)
-
-
-def _signed(sheets: Sequence[Path], by: Sequence[str]) -> list[tuple[Path, str]]:
-    from audit.runs.fixes.changes import CERTAIN
-
-    if CERTAIN in by or (by and len(by) != len(sheets)):
-        required = "a name or pseudonym of who decided on each sheet is required"
-        found = f"{counted(len(sheets), 'sheets')}, and --by {' --by '.join(by)}"
-        raise InputError(required, found=found)
-    return list(zip(sheets, by or [""] * len(sheets), strict=True))
-
-
-def _tell(done: Applied, run: Path) -> None:
     said = counted(len(done.changes), "changes")
     if not done.files:
         typer.echo(f"{said}\nCorrections: {done.out}\nLog: {done.log}")
@@ -122,27 +103,25 @@ def _tell(done: Applied, run: Path) -> None:
 
 
 def _changes(
-    run: Path, sheets: Sequence[tuple[Path, str]], certain: bool, hierarchy: Hierarchy
+    run: Path, sheet: Path | None, by: str, certain: bool, hierarchy: Hierarchy
 ) -> list[Change]:
     """What was decided, then what is certain of the rest."""
     from audit.runs.fixes.sheet import Proposals, decided, read_sheet
     from audit.runs.read import read_run
 
     proposals = Proposals(read_run(run))
-    found: list[Change] = []
-    for sheet, by in sheets:
-        found += decided(proposals, read_sheet(sheet), sheet, hierarchy, by)
+    found = []
+    if sheet is not None:
+        found = decided(proposals, read_sheet(sheet), sheet, hierarchy, by)
     if certain:
         taken = {(one.instance, one.label) for one in found}
         sure = proposals.certain
         found += [one for one in sure if (one.instance, one.label) not in taken]
     if not found:
-        nothing = ["no decision that makes a change"] * (sheets != [])
-        nothing += ["no certain proposal"] * certain
         raise InputError(
             "a change to make is required",
-            found=", and ".join(nothing),
-            where=sheets[0][0] if sheets else run,
+            found="no decision that makes one" if sheet else "no certain proposal",
+            where=sheet or run,
             hint="`audit fixes RUN` says what is proposed, and `--csv FILE` writes a sheet of it",
         )
     return found

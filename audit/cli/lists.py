@@ -7,7 +7,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from audit.base.limits import LIMITS
 from audit.base.settings import Argument
-from audit.cli.output import print_shown
+from audit.cli.options import PrintJson
+from audit.cli.output import print_json, print_shown
 
 Listed: TypeAlias = Literal["hierarchies", "formats", "checks", "metrics", "limits", "plugins"]
 
@@ -18,11 +19,15 @@ _HEADINGS: Mapping[Listed, tuple[str, ...]] = {
 }
 
 
-def list_(what: Annotated[Listed, Argument("What to list.")]) -> None:
+def list_(what: Annotated[Listed, Argument("What to list.")], as_json: PrintJson = False) -> None:
     """List built-in hierarchies, formats, checks, metrics, limits or installed plugins."""
     from audit.cli.terminal.tables import listed as table
 
-    print_shown(table(_HEADINGS.get(what, ("name", "what")), _listed(what)))
+    headings, rows = _HEADINGS.get(what, ("name", "what")), [*_listed(what)]
+    if as_json:
+        print_json({what: [dict(zip(headings, row, strict=True)) for row in rows]})
+    else:
+        print_shown(table(headings, rows))
 
 
 def _listed(what: Listed) -> Iterator[tuple[str, ...]]:

@@ -12,7 +12,6 @@ from audit.results.order import first_findings
 
 if TYPE_CHECKING:
     from audit.hierarchies.lint import LintResult
-    from audit.runs.verify import Verdict
 
 State: TypeAlias = Literal["passed", "failed", "crashed", "skipped"]
 
@@ -169,23 +168,6 @@ def _of_changes(check: Mapping[str, Any]) -> Case:
 def _sentence_of(finding: Mapping[str, Any]) -> str:
     nodes = ", ".join(node["id"] for node in finding["nodes"])
     return str(finding["statement"] or f"see the runs' own reports for {nodes or finding['id']}.")
-
-
-def of_verification(run: str, verdicts: Sequence[Verdict]) -> Outcome:
-    """The outcome of a verification: a step that does not hold is a failure."""
-    states: Mapping[str, State] = {"holds": "passed", "does not hold": "failed"}
-    cases = tuple(
-        Case(
-            one.name,
-            one.name,
-            states.get(one.outcome, "skipped"),
-            () if one.outcome == "holds" else (Statement("error", f"{one.name}: {one.detail}"),),
-        )
-        for one in verdicts
-    )
-    broken = sum(case.state == "failed" for case in cases)
-    sentence = f"Of {len(cases)} steps of the verification, {broken} do not hold."
-    return Outcome("verify", run, sentence, cases)
 
 
 def of_lint(result: LintResult, fail_on: Severity) -> Outcome:

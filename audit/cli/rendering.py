@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import date, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -158,31 +157,13 @@ def _kept_whole(path: Path, unrendered: list[RenderError]) -> Iterator[Path]:
         unrendered.append(error)
 
 
-def _distinguished(runs: tuple[Path, Path]) -> tuple[Imprint, Imprint]:
-    """What two runs say of themselves; of the same data and untitled, each names its predictions.
-
-    The name of a run's folder says nothing of it, and may be another later.
-    """
-    old, new = map(imprint_of_run, runs)
-    if old.title or new.title or old.name != new.name:
-        return old, new
-    settings = (_manifest_of(folder).get("settings") or {} for folder in runs)
-    models = [Path(stated.get("predictions") or "").name for stated in settings]
-    if models[0] == models[1]:
-        return old, new
-    first, second = (f"{old.name} with {model}" if model else old.name for model in models)
-    return replace(old, name=first), replace(new, name=second)
-
-
 def render_comparison(
     shared: Mapping[str, Any], runs: tuple[Path, Path], path: Path
 ) -> list[RenderError]:
     """Write the report of a comparison of two runs; returns the rendering errors, if any."""
     import reports
 
-    try:
-        reports.write_comparison(shared, path, _distinguished(runs))
-    except RenderError as error:
-        path.unlink(missing_ok=True)
-        return [error]
-    return []
+    unrendered: list[RenderError] = []
+    with _kept_whole(path, unrendered):
+        reports.write_comparison(shared, path, (imprint_of_run(runs[0]), imprint_of_run(runs[1])))
+    return unrendered

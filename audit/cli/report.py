@@ -53,60 +53,45 @@ def report(
 ) -> None:
     """Render the reports of a run again, or judge it by another policy; nothing is counted."""
     refuse_no_pdf(pdf)
-    variant = VARIANTS[pdf_variant]
-    if exact:
-        if judging.policy is not None or judging.reference or judged != Judged():
-            raise InputError(
-                "--exact is given with --pdf or --no-pdf alone",
-                found="options on how a run is judged again",
-                hint="judge it first, then: audit report RUN --exact",
-            )
-        _render_exact(run, pdf, variant)
+    variant, again = VARIANTS[pdf_variant], judging.reference or judged != Judged()
+    if exact and (again or judging.policy is not None):
+        raise InputError(
+            "--exact is given with --pdf or --no-pdf alone",
+            found="options on how a run is judged again",
+            hint="judge it first, then: audit report RUN --exact",
+        )
     if judging.policy is not None:
         _judge(run, judging, judging.policy, judged, pdf, variant)
-    if judging.reference or judged != Judged():
+    if again:
         raise InputError(
             "options on how a run is judged again need a policy",
             found="no --policy",
             hint="add --policy FILE",
         )
-    _render(run, pdf, variant)
+    _render(run, pdf, variant, exact=exact)
 
 
-def _render(run: Path, pdf: bool | None, variant: Variant) -> NoReturn:
+def _render(run: Path, pdf: bool | None, variant: Variant, *, exact: bool) -> NoReturn:
     from audit.base.files import read_json
-    from audit.runs.folder import rewriting_run, seal_reports
-    from audit.runs.manifest import RESULT
-    from audit.runs.sealed_run import refuse_broken
-
-    refuse_broken([run], ("report.html", "report.pdf"))
-    with shown_progress() as progress, rewriting_run(run) as folder:
-        shared = read_json(run / RESULT)
-        unrendered = render(shared, folder, imprint_of_run(run), pdf, progress, variant=variant)
-        seal_reports(run, folder)
-    print_report_place(run / "report.html", unrendered)
-    tell_no_pdf(pdf, run, unrendered)
-    raise typer.Exit(3 if unrendered else 0)
-
-
-def _render_exact(run: Path, pdf: bool | None, variant: Variant) -> NoReturn:
     from audit.runs.folder import EXACT, rewriting_run, seal_reports
-    from audit.runs.manifest import RESTRICTED
+    from audit.runs.manifest import RESTRICTED, RESULT
     from audit.runs.read import read_run
     from audit.runs.sealed_run import refuse_broken
 
-    refuse_broken([run], [f"{RESTRICTED}/{EXACT}.{ending}" for ending in ("html", "pdf")])
+    name = f"{RESTRICTED}/{EXACT}" if exact else "report"
+    refuse_broken([run], (f"{name}.html", f"{name}.pdf"))
     with shown_progress() as progress, rewriting_run(run) as folder:
         progress("reading the run")
-        exact = read_run(run, unsealed=True).exact()
-        imprint = replace(imprint_of_run(run), exact=True)
-        restricted = folder / RESTRICTED
-        restricted.mkdir(mode=0o700)
-        unrendered = render(exact, restricted, imprint, pdf, progress, EXACT, variant)
+        shown = read_run(run, unsealed=True).exact() if exact else read_json(run / RESULT)
+        (folder / name).parent.mkdir(mode=0o700, exist_ok=True)
+        imprint = replace(imprint_of_run(run), exact=exact)
+        unrendered = render(shown, folder, imprint, pdf, progress, name, variant)
         seal_reports(run, folder)
-    place = run / RESTRICTED / f"{EXACT}.html"
-    print_report_place(place, unrendered)
-    typer.echo("It is for those who may see the records; it is not to be shared.")
+    print_report_place(run / f"{name}.html", unrendered)
+    if exact:
+        typer.echo("It is for those who may see the records; it is not to be shared.")
+    else:
+        tell_no_pdf(pdf, run, unrendered)
     raise typer.Exit(3 if unrendered else 0)
 
 

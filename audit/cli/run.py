@@ -31,6 +31,7 @@ def run(
         Option(
             "Threads to count with; by default one per core.",
             LARGE_DATA,
+            metavar="N",
             least=1,
             most=MOST_CORES,
         ),

@@ -9,7 +9,7 @@ import typer
 
 from audit.base.errors import InputError
 from audit.base.settings import Option, located
-from audit.cli.options import JUnitFile, PrintJson, Quiet, RunFolder
+from audit.cli.options import PrintJson, Quiet, RunFolder
 from audit.cli.output import print_json, print_shown, shown_progress
 
 
@@ -23,17 +23,12 @@ def verify(
     allow_network: Annotated[
         bool, Option("Read inputs at addresses there, with --recompute.")
     ] = False,
-    junit: JUnitFile = None,
     as_json: PrintJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Check whether a run is as it was sealed, and can be made again."""
     if data is not None and not recompute:
         raise InputError("--data needs --recompute", found="--data alone")
-    from audit.cli.ci_output import publish, refuse_no_file
-    from audit.cli.outcomes import of_verification
-
-    refuse_no_file(junit)
     with shown_progress() as progress:
         progress("verifying")
         from audit.cli.rendering import rendered_again
@@ -54,5 +49,4 @@ def verify(
         from audit.cli.terminal.listings import verdict_table
 
         print_shown(verdict_table(verdicts))
-    publish(of_verification(run.name, verdicts), junit)
     raise typer.Exit(int(not holds))

@@ -1,4 +1,4 @@
-"""Instances in memory: their counts, and properties that only the instances themselves have."""
+"""Instances of a dataset: their counts, and properties that only instances themselves have."""
 
 from __future__ import annotations
 

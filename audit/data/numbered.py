@@ -27,15 +27,30 @@ class Numbers:
         self._categories = pl.Categories.random()
         self._kind = pl.Categorical(self._categories)
         self._kept = pl.Series(dtype=self._kind)  # names are let go with the last series
+        self._codes = [np.empty(0, np.uint32)]
+        self._number: NDArray[np.uint32] = np.empty(0, np.uint32)
+        self._n = 0
 
     def of(self, texts: pl.Series) -> NDArray[np.uint32]:
         """The number of each text; `NOBODY` of null."""
-        return texts.cast(self._kind).to_physical().fill_null(NOBODY).to_numpy()
+        codes = texts.cast(self._kind).to_physical()  # which need be in no order
+        met = codes.drop_nulls().unique(maintain_order=True).to_numpy()
+        if (most := int(met.max(initial=0)) + 1) > len(self._number):
+            more = np.full(max(most, 2 * len(self._number)), NOBODY, np.uint32)
+            more[: len(self._number)] = self._number
+            self._number = more
+        new = met[self._number[met] == NOBODY]
+        self._number[new] = np.arange(self._n, self._n + len(new))
+        self._codes.append(new)
+        self._n += len(new)
+        numbers: NDArray[np.uint32] = self._number[codes.fill_null(0).to_numpy()]
+        numbers[codes.is_null().to_numpy()] = NOBODY
+        return numbers
 
     @property
     def texts(self) -> pl.Series:
         """The texts by their numbers."""
-        return self._categories.to_series()
+        return self._categories.to_series().gather(np.concatenate(self._codes))
 
 
 class NumberedRows:

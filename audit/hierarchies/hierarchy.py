@@ -32,6 +32,7 @@ from audit.base.limits import refuse_pairs
 from audit.base.plurals import counted, title_and_code
 from audit.base.readings import Reading
 from audit.base.settings import Unlisted
+from audit.base.table import list_column
 from audit.hierarchies.coding import Companions, Exclusions, Integrity, Placement, RetiredIds
 from audit.hierarchies.icd.icd9 import ICD9Coding
 
@@ -293,11 +294,9 @@ class Hierarchy:
 
         ``branch`` is the first of ``branches`` in node order; null for the root.
         """
-        from pyarrow import LargeListArray
-
         above, names = self.closure[:, self.branches], self._names(self.branches)
-        every = pl.Series(names, dtype=pl.String).gather(above.indices).to_arrow()
-        branches = pl.Series(LargeListArray.from_arrays(above.indptr.astype(np.int64), every))
+        every = pl.Series(names, dtype=pl.String).gather(above.indices)
+        branches = list_column(every, above.indptr)
         return pl.DataFrame(
             {
                 "node": self.nodes,
@@ -322,12 +321,12 @@ class Hierarchy:
     @cached_property
     def sha256(self) -> str:
         """Digest of nodes, titles, assignability and edges; equal for equal hierarchies."""
-        digest = hashlib.sha256()
-        for node, title, may in zip(self.nodes, self.titles, self.assignable, strict=True):
-            digest.update(f"{node}\0{title}\0{int(may)}\n".encode())
-        for child, parent in self.edge_frame().iter_rows():
-            digest.update(f"{child}\0{parent}\n".encode())
-        return digest.hexdigest()
+        ids, coo = self.nodes, self.edges.tocoo()
+        nodes = zip(ids, self.titles, self.assignable.tolist(), strict=True)
+        told = [f"{node}\0{title}\0{int(may)}\n" for node, title, may in nodes]
+        edges = zip(coo.row.tolist(), coo.col.tolist(), strict=True)
+        told += [f"{ids[child]}\0{ids[parent]}\n" for child, parent in edges]
+        return hashlib.sha256("".join(told).encode()).hexdigest()
 
     def __repr__(self) -> str:
         return (

@@ -105,9 +105,6 @@ def _with_found(tree: Rows, checks: Sequence[Row], edges: pl.DataFrame) -> Rows:
     A finding is found at its first node and at all above it; ``found`` is null where none is. Those
     of a model, and waived ones, do not count.
     """
-    parents: dict[str, list[str]] = {}
-    for child, parent in edges.select("child", "parent").iter_rows():
-        parents.setdefault(child, []).append(parent)
     worst: dict[str, str] = {}
     for severity in reversed(SEVERITIES):
         level = {
@@ -119,7 +116,7 @@ def _with_found(tree: Rows, checks: Sequence[Row], edges: pl.DataFrame) -> Rows:
         }
         while level:
             worst |= dict.fromkeys(level, severity)
-            above = {parent for node in level for parent in parents.get(node, ())}
+            above = edges.filter(pl.col("child").is_in([*level]))["parent"]
             level = {node for node in above if worst.get(node) != severity}
     return [{**row, "found": worst.get(row["node"])} for row in tree]
 

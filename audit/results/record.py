@@ -284,7 +284,8 @@ class Record:
     @cached_property
     def titles(self) -> dict[str, str | None]:
         """Title of each node."""
-        return dict(self.nodes.select("node", "title").iter_rows())
+        nodes, titles = self.nodes["node"].to_list(), self.nodes["title"].to_list()
+        return dict(zip(nodes, titles, strict=True))
 
     @property
     def root(self) -> str | None:

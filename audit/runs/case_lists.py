@@ -62,7 +62,7 @@ def proposal_table(
     of_finding = (
         proposed[one].select(pl.lit(one).alias("finding"), pl.all())
         for one in findings
-        if one in proposed
+        if one in proposed and proposed[one].height
     )
     nothing = pl.DataFrame(schema={"finding": pl.String, **PROPOSED})
     table = _surest(pl.concat([nothing, *of_finding]))

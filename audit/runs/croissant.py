@@ -6,12 +6,11 @@ shared view alone: each number and sentence is one of ``result.json``.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-
-from pydantic import BaseModel, Field
 
 from audit.base.disk import replacing
 from audit.base.errors import OutputError
@@ -132,35 +131,30 @@ def write_croissant(
     made = croissant(shared, name)
     with replacing(file, overwrite=overwrite) as begun:
         if file.exists():
-            measured = {key: value for key, value in made.items() if key.startswith("rai:")}
             earlier = _description(file, name)
-            standards = dict.fromkeys((*earlier["conformsTo"], _RAI))
+            measured = {key: value for key, value in made.items() if key.startswith("rai:")}
             context = {**made["@context"], **earlier["@context"]}
-            further = {"conformsTo": [*standards], "@context": context}
-            made = {**made, **earlier, **further, **measured}
+            made = {**made, **earlier, "@context": context, **measured}
         begun.write_bytes(to_json_bytes(made))
-
-
-class _Described(BaseModel, extra="allow"):
-    """A Croissant description, as far as an audit adds to it."""
-
-    name: str
-    context: dict[str, Any] = Field(alias="@context")
-    conformsTo: list[str] | str  # noqa: N815 - the name in the file
 
 
 def _description(file: Path, name: str) -> _Record:
     """A Croissant description of the dataset of this name, as it stands in a file."""
-    found = "something else"
-    with suppress(ValueError):
-        said = _Described.model_validate_json(file.read_bytes())
-        standards = [said.conformsTo] if isinstance(said.conformsTo, str) else said.conformsTo
-        if _CROISSANT in "".join(standards) and said.name == name:
-            return said.model_dump(by_alias=True) | {"conformsTo": standards}
-        found = f"one of {said.name!r}"
-    raise OutputError(
-        f"only a Croissant description of the dataset {name!r} is replaced",
-        found=found,
-        where=file,
-        hint="name another file",
-    )
+    found: Any = None
+    with suppress(ValueError, RecursionError):
+        found = json.loads(file.read_bytes())
+    if (
+        not isinstance(found, dict)
+        or _CROISSANT not in json.dumps(found.get("conformsTo"))
+        or not isinstance(found.get("@context"), dict)
+        or found.get("name") != name
+    ):
+        raise OutputError(
+            f"only a Croissant description of the dataset {name!r} is replaced",
+            found="something else",
+            where=file,
+            hint="name another file",
+        )
+    stated = found["conformsTo"]
+    standards = stated if isinstance(stated, list) else [stated]
+    return {**found, "conformsTo": [*dict.fromkeys((*standards, _RAI))]}

@@ -23,11 +23,10 @@ from audit.runs.manifest import (
     MANIFEST,
     RESTRICTED,
     RESULT,
+    listing_of,
     public_inputs,
     seal,
-    seal_restricted,
     write_manifest,
-    write_restricted_manifest,
 )
 
 HTML, PDF = "report.html", "report.pdf"
@@ -172,12 +171,10 @@ def rewriting_run(run: Path) -> Iterator[Path]:
 
 def seal_reports(run: Path, folder: Path) -> None:
     """Copy the rest of a run to a folder of new reports, shared or exact, and seal these."""
-    if (folder / RESTRICTED).is_dir():
-        _fill(run, folder, {f"{RESTRICTED}/{MANIFEST}"})
-        seal_restricted(folder, read_json(run / RESTRICTED / MANIFEST))
-    else:
-        _fill(run, folder, {MANIFEST})
-        write_manifest(folder, read_json(run / MANIFEST))
+    exact = (folder / RESTRICTED).is_dir()
+    name = f"{RESTRICTED}/{MANIFEST}" if exact else MANIFEST
+    _fill(run, folder, {name})
+    write_manifest(folder, read_json(run / name), restricted=exact)
 
 
 def _fill(run: Path, folder: Path, left: Collection[str]) -> None:
@@ -226,7 +223,7 @@ def seal_judged(
         "judged": list(command),
         "judging": judging,
     }
-    write_restricted_manifest(folder, result)
+    write_manifest(folder, listing_of(result), restricted=True)
     inputs = public_inputs(result.inputs)
     write_manifest(folder, {**manifest, **judged, "inputs": inputs})
 

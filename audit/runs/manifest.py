@@ -36,31 +36,34 @@ def seal(
     settings: Mapping[str, Any] | None = None,
 ) -> None:
     """Write both manifests: digests of inputs and outputs, versions, command, settings, times."""
-    write_restricted_manifest(folder, result)
+    write_manifest(folder, listing_of(result), restricted=True)
     manifest = {
         "schema_version": SCHEMA_VERSION,
         "identity": dict(result.identity),
         "inputs": public_inputs(result.inputs),
-        "command": list(command),
         "settings": settings,
-        "host": socket.gethostname(),
-        "started": started.isoformat(timespec="seconds"),
+        **made_by(command, started),
     }
     write_manifest(folder, manifest)
+
+
+def made_by(command: Sequence[str], started: datetime) -> dict[str, Any]:
+    """What a manifest says of the command, the machine and the time."""
+    moment = started.isoformat(timespec="seconds")
+    return {"command": list(command), "host": socket.gethostname(), "started": moment}
 
 
 def public_inputs(inputs: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
     """Inputs as the shared manifest lists them: without the digests of data."""
     return [
-        {name: value for name, value in source.items() if name != "sha256"}
-        if source["role"] in OF_DATA
-        else dict(source)
+        {name: one for name, one in source.items() if name != "sha256" or of not in OF_DATA}
         for source in inputs
+        for of in [source["role"]]
     ]
 
 
-def write_restricted_manifest(folder: Path, result: AuditResult | None = None) -> None:
-    """Write the manifest of the restricted files: digests of these files and of the inputs.
+def listing_of(result: AuditResult) -> dict[str, Any]:
+    """What the manifest of a run's restricted files says beside their digests.
 
     Of a run that has tables of analyses, it also says which they are, and how each is shared.
 
@@ -68,42 +71,32 @@ def write_restricted_manifest(folder: Path, result: AuditResult | None = None) -
     digests of such files are never part of the shared files.
     """
     listed: dict[str, Any] = {
-        "data_sha256": None if result is None else result.data_sha256,
-        "inputs": [dict(source) for source in (() if result is None else result.inputs)],
-        "outputs": {},
+        "data_sha256": result.data_sha256,
+        "inputs": [dict(source) for source in result.inputs],
     }
-    if result is not None and result.analyses:
+    if result.analyses:
         listed["analyses"] = {part.name: part.layout() for part in result.analyses}
-    seal_restricted(folder, listed)
+    return listed
 
 
-def seal_restricted(folder: Path, listed: Mapping[str, Any]) -> None:
-    """Write the manifest of the restricted files: what it says, with the digests of these files."""
-    restricted = folder / RESTRICTED
-    within = (path for path in restricted.rglob("*") if path != restricted / MANIFEST)
-    listed = {**listed, "outputs": _digests(folder, within)}
-    sealed = {**listed, "seal": seal_of(listed)}
-    (restricted / MANIFEST).write_bytes(to_json_bytes(sealed))
-
-
-def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Seal a folder: complete the manifest with outputs, versions, time and seal, and write it."""
-    restricted = folder / RESTRICTED
-    within = (path for path in folder.rglob("*") if restricted not in path.parents)
-    sealed = {
-        **manifest,
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": versions(),
-        "outputs": _digests(folder, (path for path in within if path != folder / MANIFEST)),
+def write_manifest(folder: Path, told: Mapping[str, Any], *, restricted: bool = False) -> None:
+    """Write the manifest of a folder's restricted files, or of all others: what it says, digests
+    of these files, a seal; the shared one has versions and the time too."""
+    inside = folder / RESTRICTED
+    place = inside if restricted else folder
+    outputs = {
+        path.relative_to(folder).as_posix(): sha256_of(path)
+        for path in sorted(place.rglob("*"))
+        if path.is_file()
+        and path != place / MANIFEST
+        and (restricted or inside not in path.parents)
     }
+    sealed = {**told, "outputs": outputs}
+    if not restricted:
+        sealed["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
+        sealed["versions"] = versions()
     sealed["seal"] = seal_of(sealed)
-    (folder / MANIFEST).write_bytes(to_json_bytes(sealed))
-
-
-def _digests(folder: Path, paths: Iterable[Path]) -> dict[str, str]:
-    """Digest of each file by its name in the folder."""
-    files = sorted(path for path in paths if path.is_file())
-    return {path.relative_to(folder).as_posix(): sha256_of(path) for path in files}
+    (place / MANIFEST).write_bytes(to_json_bytes(sealed))
 
 
 def seal_of(manifest: Mapping[str, Any]) -> str:

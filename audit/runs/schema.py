@@ -170,7 +170,6 @@ def comparison_schema() -> Schema:
     )
     records = fields(count("common changed"), whole("total"), rows=rows_of(compared.RECORDS))
     made["properties"] |= {
-        "mended": _mended(since_reference=_OBJECT),
         "measures": metrics,
         "records": records,
     }
@@ -182,12 +181,11 @@ def _changed(table: Table, *further: Iterable[Column]) -> Schema:
     return fields(numbers, rows=rows_of(table, *further))
 
 
-def _mended(**inner: Schema) -> Schema:
+def _mended() -> Schema:
     return fields(
         whole("not_shown"),
         findings=rows_of(tables.MENDED_FINDINGS, text("check severity"), nodes=_NODES),
         decisions=rows_of(tables.MENDED_DECISIONS),
-        **inner,
     )
 
 

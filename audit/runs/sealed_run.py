@@ -183,12 +183,7 @@ class SealedRun:
     @cached_property
     def schema_errors(self) -> tuple[str, ...]:
         """Violations of the schema in ``result.json``; empty if there are none."""
-        from jsonschema import Draft202012Validator
-
-        from audit.runs.schema import result_schema
-
-        errors = Draft202012Validator(result_schema()).iter_errors(self.shared)
-        return tuple(f"{error.json_path}: {error.message[:120]}" for error in errors)
+        return schema_errors(self.shared)
 
     @cached_property
     def blocked(self) -> str:
@@ -201,6 +196,16 @@ class SealedRun:
     def shared(self) -> Mapping[str, Any]:
         """The content of ``result.json``; nothing where it is not a JSON object."""
         return self.json_of(RESULT)
+
+
+def schema_errors(shared: object) -> tuple[str, ...]:
+    """What of a shared view does not hold to its schema; empty if all does."""
+    from jsonschema import Draft202012Validator
+
+    from audit.runs.schema import result_schema
+
+    errors = Draft202012Validator(result_schema()).iter_errors(shared)
+    return tuple(f"{error.json_path}: {error.message[:120]}" for error in errors)
 
 
 def is_restricted(name: str) -> bool:

@@ -77,12 +77,13 @@ MinCell: TypeAlias = Annotated[
         "One more than the width of the bins that counts are told in, 1 for exact counts; by "
         "default 11 for records of persons, else 1.",
         POLICY,
+        metavar="N",
         least=1,
         most=10**9,
     ),
 ]
 Seed: TypeAlias = Annotated[
-    int, Option("Seed of the resampling behind intervals.", POLICY, least=0)
+    int, Option("Seed of the resampling behind intervals.", POLICY, metavar="N", least=0)
 ]
 Title: TypeAlias = Annotated[
     str | None,
@@ -177,7 +178,7 @@ class Settings(HierarchyShape):
     encoding: Annotated[
         str | None, Option("Encoding of a text file that is not UTF-8, e.g. cp1252.", INPUT)
     ] = None
-    skip_rows: Annotated[int, Option("Lines before the table.", INPUT, least=0)] = 0
+    skip_rows: Annotated[int, Option("Lines before the table.", INPUT, metavar="N", least=0)] = 0
     header: Annotated[
         bool, Option("Whether the first row names the columns.", INPUT, flag="--header/--no-header")
     ] = True

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from audit.base.errors import InputError
+from audit.base.files import read_json, sha256_of
 from audit.runs.folder import HTML, PDF, RUN, no_run
 from audit.runs.manifest import MANIFEST, RESULT
-from audit.runs.sealed_run import SealedRun, refuse_faults
+from audit.runs.sealed_run import SealedRun, refuse_faults, schema_errors
 
 _NONE = datetime.min.replace(tzinfo=UTC)
 
@@ -37,9 +38,9 @@ class SharedRun:
         return self.given_title or self.shared["identity"]["data"]["title"] or ""
 
 
-def read_shared_runs(folders: Sequence[Path]) -> tuple[SharedRun, ...]:
-    """Read the shared files of runs; nothing in ``restricted/`` is opened."""
-    return tuple(map(_read, folders))
+def read_shared_runs(places: Sequence[Path]) -> tuple[SharedRun, ...]:
+    """Read the shared files of runs, or ``result.json`` alone; nothing restricted is opened."""
+    return tuple(map(_read, places))
 
 
 def in_order(runs: Sequence[SharedRun], *, as_named: bool) -> list[SharedRun]:
@@ -50,28 +51,32 @@ def in_order(runs: Sequence[SharedRun], *, as_named: bool) -> list[SharedRun]:
     return sorted(runs, key=lambda run: run.started or _NONE)
 
 
-def _read(folder: Path) -> SharedRun:
-    if not folder.is_dir():
-        raise no_run(folder)
-    run = SealedRun(folder)
+def _read(place: Path) -> SharedRun:
+    if place.is_file():
+        shared = read_json(place)
+        _refuse_no_view(schema_errors(shared), place)
+        return SharedRun(place.resolve().parent.name, None, shared, sha256_of(place))
+    if not place.is_dir():
+        raise no_run(place)
+    run = SealedRun(place)
     if run.kind is not RUN or RESULT not in run.found or MANIFEST not in run.found:
-        raise no_run(folder)
-    refuse_faults(folder, run.faults(restricted=False, remade=(HTML, PDF)))
-    manifest = run.manifest
-    if run.schema_errors:
-        raise InputError(
-            f"a {RESULT} that holds to its schema is required",
-            found=run.schema_errors[0],
-            where=folder / RESULT,
-        )
-    settings = manifest.settings if manifest else None
+        raise no_run(place)
+    refuse_faults(place, run.faults(restricted=False, remade=(HTML, PDF)))
+    _refuse_no_view(run.schema_errors, place / RESULT)
+    settings = run.manifest.settings if run.manifest else None
     return SharedRun(
-        name=folder.resolve().name,
+        name=place.resolve().name,
         started=_moment(run.stated.get("started")),
         shared=run.shared,
         seal=str(run.stated.get("seal", "")),
         given_title=(settings.title if settings else None) or "",
     )
+
+
+def _refuse_no_view(errors: Sequence[str], file: Path) -> None:
+    if errors:
+        required = f"a {RESULT} that holds to its schema is required"
+        raise InputError(required, found=errors[0], where=file)
 
 
 def _moment(text: object) -> datetime | None:

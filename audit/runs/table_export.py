@@ -1,4 +1,4 @@
-"""Tables of a run as files: those that it shares, and the exact table of pairs."""
+"""Tables that a run shares, as files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from audit.base.disk import exchange, on_disk, replacing, working_beside
 from audit.base.errors import OutputError
 from audit.base.stored_tables import defused, write_workbook
 from audit.results.order import in_report_order
-from audit.runs.read import read_run
 
 
 @contextmanager
@@ -43,17 +42,6 @@ def new_export(folder: Path, *, overwrite: bool, names: Callable[[str], bool]) -
 
 Tables = Mapping[str, pl.DataFrame]
 _OWN_TABLES = ("checks", "waivers")
-
-
-def write_pairs(run: Path, file: Path, *, overwrite: bool) -> int:
-    """Write the whole table of pairs as Parquet, exact; returns the number of pairs.
-
-    The metadata of the file says under ``sharing`` that it is not for sharing.
-    """
-    pairs = read_run(run).pairs
-    with replacing(file, overwrite=overwrite) as begun:
-        pairs.sink_parquet(begun, metadata={"sharing": "exact counts, not for sharing"})
-        return int(pl.scan_parquet(begun).select(pl.len()).collect().item())
 
 
 def write_csv_folder(tables: Tables, folder: Path, *, overwrite: bool) -> None:

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import audit
-from fixtures.doors import made, refused
+from fixtures.doors import command, made, refused
 from fixtures.held import held, read_json, sha256
 from fixtures.small_release import COLUMNS, Row, labels_of, options, rows, write_table
 
@@ -238,10 +238,10 @@ def test_refusals_leave_nothing(small: Path, tmp_path: Path) -> None:
 
     for name in (*wrong, review.name):
         refused("apply", run, "--decisions", tmp_path / name, "--out", copy)
-    refused("apply", run, "--decisions", sheet)
     refused("apply", run, "--out", copy)
-    refused("apply", "--decisions", sheet, "--out", copy)
-    refused("apply", run, "--decisions", sheet, "--by", "me", "--by", "you", "--out", copy)
+    refused("apply", run, "--decisions", sheet, "--by", "certain", "--out", copy)
+    assert command("apply", run, "--decisions", sheet).exit_code == 2
+    assert command("apply", "--decisions", sheet, "--out", copy).exit_code == 2
     refused("apply", run, "--decisions", sheet, "--out", review)
     assert held(tmp_path) == before
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import polars as pl
@@ -77,6 +78,17 @@ def test_the_findings_are_listed_with_their_numbers(small: Path) -> None:
     for finding, records in EXPECTED.items():
         above = said[: said.index(finding)].splitlines()[-2:]
         assert any(f"{len(records)} cases" in line for line in above)
+
+
+def test_findings_and_records_for_machines(small: Path) -> None:
+    run = audit.read_run(small / "first_modelled")
+    ids = [f.id for check in run.checks for f in check.findings]
+    told = json.loads(made("cases", small / "first_modelled", "--json"))["findings"]
+    own = json.loads(made("cases", small / "first_modelled", ids[0], "--json"))["cases"]
+
+    assert {*ids} <= {one["id"] for one in told}
+    assert len(own) == next(one["cases"] for one in told if one["id"] == ids[0]) > 0
+    assert {row["finding"] for row in own} == {ids[0]}
 
 
 def test_an_instance_is_drawn_as_a_tree_of_its_labels(small: Path) -> None:

@@ -542,3 +542,28 @@ def test_what_cannot_be_compared_is_refused_and_leaves_nothing(small: Path, tmp_
         refused("compare", *words, "--out", out)
         assert not out.exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other"]
+
+
+@pytest.mark.parametrize("alone", ["a copy without restricted/", "result.json alone"])
+def test_what_is_shared_may_be_either_side(small: Path, tmp_path: Path, alone: str) -> None:
+    place = tmp_path / "first"
+    shutil.copytree(small / "first", place, ignore=shutil.ignore_patterns("restricted"))
+    side = place / "result.json" if alone.startswith("result") else place
+    for number, sides in enumerate([(side, small / "second"), (small / "second", side)]):
+        out = tmp_path / f"out{number}"
+        told = json.loads(made("compare", *sides, "--out", out, "--json"))
+        lists = ("runs", "checks", "metrics", "findings", "steps")
+        shared = read_json(out / "comparison.json")
+
+        assert {name: shared[name] for name in lists} == {name: told[name] for name in lists}
+        assert [run["instances"] for run in told["runs"]] == [N, N]
+        appeared = {one["id"] for one in told["findings"] if one["steps"] == ["appeared"]}
+        there, here = (
+            {f.id for c in audit.read_run(small / name).checks for f in c.findings}
+            for name in (("first", "second") if number == 0 else ("second", "first"))
+        )
+        assert appeared == here - there
+        assert [one.outcome for one in audit.verify_run(out)] == ["holds", "not checked"]
+        refused("compare", *sides, "--out", tmp_path / "new", "--junit", tmp_path / "a.xml")
+    side.unlink() if side.is_file() else shutil.rmtree(side)
+    refused("compare", side, small / "second", "--out", tmp_path / "new")

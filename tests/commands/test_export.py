@@ -92,18 +92,6 @@ def test_a_workbook_has_the_tables_of_the_folder(small: Path, tmp_path: Path) ->
         ]
 
 
-def test_pairs_leave_the_run_only_if_that_is_confirmed(small: Path, tmp_path: Path) -> None:
-    file = tmp_path / "pairs.parquet"
-    refused("export", small / "first", "--parquet", file)
-    assert not file.exists()
-    made("export", small / "first", "--restricted", "--parquet", file)
-    table, pairs = pl.read_parquet(file), audit.read_run(small / "first").pairs.collect()
-
-    assert table.select("a", "b", "joint").sort("a", "b").rows() == (
-        pairs.select("a", "b", "joint").sort("a", "b").rows()
-    )
-
-
 def test_croissant_names_the_data_and_the_run(small: Path, tmp_path: Path) -> None:
     file = tmp_path / "croissant.json"
     made("export", small / "first", "--croissant", file)

@@ -9,11 +9,11 @@ from pathlib import Path
 import audit
 from fixtures.doors import made, refused
 from fixtures.held import held, sha256
-from fixtures.small_release import TITLES, labels_of, rows
+from fixtures.small_release import TITLES, labels_of, options, rows
 
 COLUMNS = [
     *("number", "instance", "label", "title", "change", "proposed", "proposed_title"),
-    *("candidates", "certainty", "reason", "others", "decision", "note"),
+    *("candidates", "before", "certainty", "reason", "others", "decision", "note"),
     *("finding", "table", "run"),
 ]
 ODD = {"i007": "unicorn", "i019": "unicorn", "i020": "dgo", "i021": "tre"}
@@ -71,6 +71,21 @@ def test_the_sheet_of_one_finding_keeps_its_numbers(small: Path, tmp_path: Path)
     some = sheet(small / "first", tmp_path / "some.csv", "unknown_code:refused")
 
     assert some == [row for row in every if row["finding"] == "unknown_code:refused"]
+
+
+def test_labels_that_the_reference_had_on_the_record(small: Path, tmp_path: Path) -> None:
+    given = ("--reference", small / "first_modelled", "--keep-instances", "--quiet")
+    made("run", small / "second.csv", *options(small, tmp_path / "run", *given))
+    was, now = labels_of("first"), labels_of("second")
+    told = sheet(tmp_path / "run", tmp_path / "sheet.csv")
+
+    for row in told:
+        lost = was.get(row["instance"], set()) - now[row["instance"]]
+        assert [*filter(None, row["before"].split("; "))] == [
+            f"{TITLES[one]} ({one})" for one in sorted(lost)
+        ]
+    assert any(row["before"] for row in told)
+    assert not any(row["before"] for row in sheet(small / "first", tmp_path / "first.csv"))
 
 
 def test_a_summary_by_finding(small: Path) -> None:

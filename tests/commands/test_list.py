@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,12 @@ def test_every_metric_of_a_run_is_listed(small: Path) -> None:
     assert {one for one in metrics if not one.startswith("residual")} <= {
         *first_words("list", "metrics")
     }
+
+
+def test_lists_for_machines() -> None:
+    told = json.loads(made("list", "metrics", "--json"))["metrics"]
+
+    assert [one["name"] for one in told] == first_words("list", "metrics")
 
 
 @pytest.mark.parametrize(

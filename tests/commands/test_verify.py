@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
 
@@ -170,19 +169,6 @@ def test_a_comparison_is_verified_too(small: Path, tmp_path: Path) -> None:
     with (out / "comparison.json").open("a") as stream:
         stream.write(" ")
     assert outcomes(out, status=1)["files"] == FAILS
-
-
-def test_a_test_case_for_each_step(small: Path, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    shutil.copytree(small / "first", run)
-    (run / "report.html").write_text("mine")
-    made("verify", run, "--junit", tmp_path / "verify.xml", "--quiet", status=1)
-    (suite,) = ET.parse(tmp_path / "verify.xml").getroot()
-    parts = {case.get("name"): [part.tag for part in case] for case in suite.iter("testcase")}
-
-    assert [*parts] == [*STEPS]
-    assert [name for name, own in parts.items() if own == ["failure"]] == ["files"]
-    assert suite.get("failures") == "1"
 
 
 def test_what_cannot_be_verified_is_refused(small: Path, tmp_path: Path) -> None:

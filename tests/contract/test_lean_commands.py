@@ -34,8 +34,8 @@ def test_no_command_loads_what_it_does_not_use(tmp_path: Path) -> None:
 
     for command, without in {
         ("--help",): NUMBERS,
-        ("run", tmp_path / "labels.csv", *hierarchy, "--out", out, "--no-pdf"): OTHERS,
-        ("report", out, "--no-pdf"): (*OTHERS, *MEASURING, *ANALYSES, "weasyprint"),
+        ("run", tmp_path / "labels.csv", *hierarchy, "--out", out, "--no-pdf"): (*OTHERS, "pandas"),
+        ("report", out, "--no-pdf"): (*OTHERS, *MEASURING, *ANALYSES, "weasyprint", "pandas"),
     }.items():
         assert loaded(*command) & set(without) == set(), command[0]
 

@@ -52,7 +52,6 @@ def test_every_command_with_a_verdict_writes_a_file(data: Path, fail_on: str, st
     others = {
         "report": ("report", "b", "--overwrite", "--policy", "policy.toml", "--no-pdf"),
         "compare": ("compare", "b", "a", "--out", "c"),
-        "verify": ("verify", "a"),
         "lint": ("lint", "tree.csv"),
     }
     for name, arguments in others.items():
@@ -76,15 +75,6 @@ def test_a_file_within_the_run_is_refused_before_anything_is_read(data: Path) ->
     assert done.exit_code == 2
     assert "must be outside of" in done.stderr
     assert not Path("a").exists()
-
-
-def test_a_verification_that_fails_fails_its_case(data: Path) -> None:
-    assert audit(*RUN, "--out", "a").exit_code == 0
-    Path("a/report.html").write_text("other")
-
-    assert audit("verify", "a", "--junit", "v.xml").exit_code == 1
-    failures = suite("v.xml").findall("testcase/failure")
-    assert any("report.html" in (one.get("message") or "") for one in failures)
 
 
 def test_github_gets_annotations(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

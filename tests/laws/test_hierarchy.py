@@ -102,10 +102,21 @@ def test_what_is_declared_overrules_that_leaves_are_labels_and_nodes_are_added()
 
 
 @pytest.mark.parametrize(
+    ("edges", "shown"),
+    [
+        ([("a", "a")], "a -> a"),
+        ([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "c")], "c -> d -> c"),
+    ],
+)
+def test_a_shortest_cycle_is_shown(edges: list[tuple[str, str]], shown: str) -> None:
+    with pytest.raises(audit.AuditError) as caught:
+        built(*edges)
+    assert caught.value.found == shown
+
+
+@pytest.mark.parametrize(
     ("edges", "nodes"),
     [
-        ([("a", "a")], None),
-        ([("a", "b"), ("b", "c"), ("c", "a")], None),
         ([], None),
         ([], {"node": ["a", "a"]}),
         ([], {"node": ["a", ""]}),

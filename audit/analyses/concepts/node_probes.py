@@ -1,4 +1,4 @@
-"""How well a layer orders the instances below nodes against others, and against their siblings'.
+"""Nodes of a hierarchy: how well a layer, and the model's answers, tell what is below each.
 
 Discriminants are fitted on half of the instances and order the other. The placement of an instance
 is the share of the other side that lies on its right side; the mean over a side is the area under
@@ -8,31 +8,44 @@ the curve, the variance over instances tells how sure it is (DeLong, DeLong and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array
+from scipy.special import stdtrit
 
-from audit.analyses.concepts.probes import placements
+from audit.analyses.concepts.declared import TABLES
+from audit.analyses.concepts.probes import scaled
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
+from audit.base.errors import InputError, first_cases
+from audit.engine.statistics.intervals import LEVEL
 from audit.engine.statistics.resampling import unit_keys
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.titles import title_of_node
 
 LEAST_INSTANCES = 11
 """Instances below a node, and elsewhere, from which it is tested; as many groups where there are
 some."""
+MOST_INSTANCES = 50_000
+"""Instances that nodes are measured on."""
 BLOCK = 128
 """Nodes whose scores are computed at a time."""
 CLOSEST = 10
 """Siblings that the hardest one is sought among: those whose scores lie closest."""
 REACH = 1.96
 """Half of a 95 % interval in standard errors."""
-OUT = -1
-"""In place of 0 and 1 where an instance is of neither side."""
+Area: TypeAlias = tuple[float, float, float]
+"""An area under the curve and its interval, NaN where there is none."""
+_Fitted: TypeAlias = tuple[Callable[[FloatArray], FloatArray], FloatArray]
+"""Of one half the inverse covariance, applied to rows, and the direction of each tested node."""
+_Pair: TypeAlias = tuple[int, int, Area]
+"""A node and its hardest sibling by their places, and the area between them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,78 +56,157 @@ class Below:
         member: Whether an instance is at or below each tested node, shape (instances, tested).
         tested: Those with enough instances below them and elsewhere, ascending.
         families: Of each parent of at least two of them the children's places among them.
-        rows_of: The instances below each of these parents, ascending.
         unit: The number of each instance's group, or its own, shape (instances,).
-        fitted: For each split and each of its halves, the instances of it; units are whole.
+        halves: For each split and each of its halves, the instances of it; units are whole.
     """
 
     member: BoolArray
     tested: IntArray
     families: Mapping[int, IntArray]
-    rows_of: Mapping[int, IntArray]
     unit: IntArray
-    fitted: Sequence[BoolArray]
+    halves: Sequence[BoolArray]
+
+    def rows(self, parent: int) -> IntArray:
+        """The instances below a tested child of a parent."""
+        return np.flatnonzero(self.member[:, self.families[parent]].any(axis=1))
 
 
-def membership(hierarchy: Hierarchy, labels: pl.Series) -> Sparse:
+def node_frame(
+    hierarchy: Hierarchy,
+    layers: Mapping[str, NDArray[np.floating]],
+    tested: str,
+    instances: pl.DataFrame,
+    seeds: Sequence[int],
+) -> pl.DataFrame:
+    """The table ``nodes``, of nodes with enough instances below them and elsewhere.
+
+    ``readable`` is the area of a node against all other instances, ``separable`` against the
+    sibling that is hardest to tell from it, ``sibling``; ``best_layer`` separates the two best.
+    ``probed`` and ``predicted`` are balanced accuracies of the node against all siblings, by the
+    probe and by the model's answers where they are known; ``unused`` is their difference.
+
+    Args:
+        layers: Representations by layer, shape (instances, features).
+        tested: The layer that areas are of; others only compete for ``best_layer``.
+        instances: ``id``, ``labels``, what a model ``answers`` (lists; null where it is not known)
+            and the ``group`` of each (null throughout: none have one).
+
+    Raises:
+        InputError: If no label is a node.
+    """
+    member = _membership(hierarchy, instances["labels"])
+    kept = np.flatnonzero(np.diff(member.indptr))
+    if not len(kept):
+        labels = instances["labels"].explode().drop_nulls().unique(maintain_order=True)
+        required = f"labels that are nodes of the hierarchy {hierarchy.name} are required"
+        raise InputError(required, found=f"none among {first_cases(labels)}")
+    drawn = np.argsort(unit_keys(instances["id"][kept].to_list(), seeds[0]), kind="stable")
+    kept = np.sort(kept[drawn[:MOST_INSTANCES]])
+    below = _below(hierarchy, csr_array(member[kept]), instances[kept], seeds)
+    z = {name: scaled(layer[kept].astype(np.float64)) for name, layer in layers.items()}
+    rows = _readable_rows(hierarchy, below, z[tested], instances["group"][kept])
+    fitted = _fit(z[tested], below, siblings=True)
+    hardest = _hardest(z[tested], below, fitted)
+    said = _membership(hierarchy, instances["answers"][kept])[:, below.tested].toarray() > 0
+    known = instances["answers"][kept].is_not_null().to_numpy()
+    for parent, pairs in hardest.items():
+        best = _best_children(z[tested], below, parent, fitted)
+        for place, other, area in pairs:
+            siblings = len(below.families[parent]) - 1
+            rows[place] |= {"parent": hierarchy.nodes[parent], "siblings": siblings}
+            if not np.isnan(area[0]):
+                own, another = below.member[:, [place, other]].T
+                rows[place] |= _ends("separable", area) | {"sibling": rows[other]["node"]}
+                rows[place] |= {"best_layer": tested, "best_separable": area[0]}
+                rows[place] |= {"sibling_instances": (another & ~own).sum()}
+                rows[place] |= _use(below, parent, place, best, said, known)
+    for name in [other for other in z if other != tested]:
+        fitted = _fit(z[name], below, siblings=True, halves=2)
+        for parent, pairs in hardest.items():
+            own, other = np.array([pair[:2] for pair in pairs]).T
+            areas = _areas(z[name], below, fitted, below.rows(parent), own, other)
+            for place, (value, *_) in zip(own.tolist(), areas, strict=True):
+                if value > rows[place].get("best_separable", np.nan):
+                    rows[place] |= {"best_layer": name, "best_separable": value}
+    found = TABLES["nodes"].frame(rows).with_columns(pl.selectors.float().fill_nan(None))
+    named = pl.col("best_layer").fill_null(pl.lit(tested))
+    return found.with_columns(named, title=title_of_node(hierarchy))
+
+
+def _readable_rows(
+    hierarchy: Hierarchy, below: Below, z: FloatArray, groups: pl.Series
+) -> list[dict[str, Any]]:
+    """What is known of each tested node alone."""
+    every, grouped = np.arange(len(below.tested)), not groups.is_null().all()
+    areas = _areas(z, below, _fit(z, below, siblings=False), np.arange(len(z)), every)
+    rows = []
+    for node, own, area in zip(below.tested, below.member.T, areas, strict=True):
+        parent = next(iter(hierarchy.parents(hierarchy.nodes[node])), None)
+        told = {"node": hierarchy.nodes[node], "depth": hierarchy.depth[node], "parent": parent}
+        told |= {"instances": own.sum(), "siblings": 0, **_ends("readable", area)}
+        rows.append(told | {"groups": len(np.unique(below.unit[own])) if grouped else None})
+    return rows
+
+
+def _ends(name: str, area: Area) -> dict[str, float]:
+    return dict(zip((name, f"{name}_low", f"{name}_high"), area, strict=True))
+
+
+def _membership(hierarchy: Hierarchy, labels: pl.Series) -> Sparse:
     """1 where an instance has a label at or below a node, shape (instances, nodes)."""
     places = pl.DataFrame({"node": hierarchy.nodes}).with_row_index("column")
-    rows = pl.DataFrame({"node": labels}).with_row_index("row").explode("node")
-    found = rows.join(places, on="node")
-    ends = found["row"].to_numpy(), found["column"].to_numpy()
+    found = labels.alias("node").to_frame().with_row_index("row").explode("node")
+    row, column = found.join(places, on="node").select("row", "column").to_numpy().T
     shape = (len(labels), len(hierarchy))
-    direct = csr_array((np.ones(len(found), np.int64), ends), shape=shape)
+    direct = csr_array((np.ones(len(row), np.int64), (row, column)), shape=shape)
     member = csr_array(direct @ hierarchy.closure)
-    member.data = np.minimum(member.data, 1)
+    member.data[:] = 1
     return member
 
 
-def instances_below(
-    hierarchy: Hierarchy,
-    member: Sparse,
-    ids: Sequence[str],
-    groups: Sequence[str | None] | None,
-    seeds: Iterable[int],
+def _below(
+    hierarchy: Hierarchy, member: Sparse, instances: pl.DataFrame, seeds: Sequence[int]
 ) -> Below:
-    """Find the nodes that can be tested, and deal groups, or instances, to halves.
-
-    Args:
-        member: As `membership` gives it.
-        groups: The group of each instance, None for one without; None without any.
-    """
-    named = list(ids)
-    if groups is not None:
-        pairs = zip(ids, groups, strict=True)
-        named = [one if group is None else f"\0{group}" for one, group in pairs]
-    number = {name: place for place, name in enumerate(dict.fromkeys(named))}
-    unit = np.array([number[name] for name in named], np.int64)
+    """Find the nodes that can be tested, and deal groups, or instances, to halves."""
+    ids, groups, n = instances["id"], instances["group"], len(hierarchy)
+    names = ids.zip_with(groups.is_null(), "\0" + groups)
+    named = names.unique(maintain_order=True)
+    unit = names.replace_strict(named, range(len(named)), return_dtype=pl.Int64).to_numpy()
     size = np.bincount(unit)
     of_unit = csr_array((np.ones(len(unit), np.int64), (unit, np.arange(len(unit)))))
-    own = csr_array(of_unit @ member)
-    whole = own.data == np.repeat(size, np.diff(own.indptr))
-    inside, all_of = (
-        np.bincount(of, minlength=len(hierarchy)) for of in (own.indices, own.indices[whole])
-    )
-    tested = np.flatnonzero(np.minimum(inside, len(size) - all_of) >= LEAST_INSTANCES)
-    support = np.asarray(member.sum(axis=0)).reshape(-1)[tested]
-    tested = tested[np.minimum(support, len(ids) - support) >= LEAST_INSTANCES]
-    children = csr_array(hierarchy.child_matrix[:, tested])
-    several, by_node = np.flatnonzero(np.diff(children.indptr) > 1).tolist(), csr_array(member.T)
-    fitted = []
+    inside = csr_array(of_unit @ member)
+    whole = inside.data == np.repeat(size, np.diff(inside.indptr))
+    counted = (inside.indices, inside.indices[whole], member.indices)
+    some, every, support = (np.bincount(of, minlength=n) for of in counted)
+    sides = (some, len(size) - every, support, len(ids) - support)
+    tested = np.flatnonzero(np.min(sides, axis=0) >= LEAST_INSTANCES)
+    children, halves = csr_array(hierarchy.child_matrix[:, tested]), []
+    several = np.flatnonzero(np.diff(children.indptr) > 1).tolist()
+    families = {parent: np.sort(row(children, parent)) for parent in several}
     for seed in seeds:
-        half = np.argsort(np.argsort(unit_keys(list(number), seed))) % 2 == 0
-        fitted += [half[unit], ~half[unit]]
-    return Below(
-        np.asarray(member[:, tested].toarray() > 0),
-        tested,
-        {parent: np.sort(row(children, parent)) for parent in several},
-        {parent: np.sort(row(by_node, parent)) for parent in several},
-        unit,
-        fitted,
-    )
+        half = np.argsort(np.argsort(unit_keys(named.to_list(), seed))) % 2 == 0
+        halves += [half[unit], ~half[unit]]
+    return Below(member[:, tested].toarray() > 0, tested, families, unit, halves)
 
 
-def inverse(rows: FloatArray) -> Callable[[FloatArray], FloatArray]:
+def _fit(
+    z: FloatArray, below: Below, *, siblings: bool, halves: int | None = None
+) -> list[_Fitted]:
+    """Discriminants of the first halves: of nodes against all other instances, or against siblings,
+    by the covariance of what nodes leave unexplained."""
+    found = []
+    for half in below.halves[:halves]:
+        left, marks = z[half] - z[half].mean(axis=0), below.member[half].astype(np.float64)
+        apart = _apart(z[half], marks)
+        if siblings:
+            gram = marks.T @ marks + 1e-6 * len(left) * np.eye(marks.shape[1])
+            left, apart = left - marks @ np.linalg.solve(gram, marks.T @ left), np.nan_to_num(apart)
+        solve = _inverse(left)
+        found.append((solve, solve(apart)))
+    return found
+
+
+def _inverse(rows: FloatArray) -> Callable[[FloatArray], FloatArray]:
     """Applies the inverse of the covariance of rows, drawn to a sphere, to directions, as rows."""
     centred = rows - rows.mean(axis=0)
     covariance = centred.T @ centred / max(len(rows), 1)
@@ -125,76 +217,78 @@ def inverse(rows: FloatArray) -> Callable[[FloatArray], FloatArray]:
     return lambda directions: np.asarray(cho_solve(factor, directions.T).T)
 
 
-def apart(rows: FloatArray, inside: BoolArray) -> FloatArray:
-    """Mean of inside ones less mean of all others, NaN without both, shape (columns, features)."""
-    own = inside.astype(np.float64)
+def _apart(rows: FloatArray, own: FloatArray) -> FloatArray:
+    """Mean of marked ones less mean of all others, NaN without both, shape (columns, features)."""
     sums, count = own.T @ rows, own.sum(axis=0)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(sums / count - (rows.sum(axis=0) - sums) / (len(rows) - count))
 
 
-def areas(
+def _areas(
     z: FloatArray,
     below: Below,
-    directions: Sequence[FloatArray],
+    fitted: Sequence[_Fitted],
     rows: IntArray,
     own: IntArray,
     other: IntArray | None = None,
-) -> list[tuple[float, float, float]]:
+) -> Iterator[Area]:
     """Areas of tested nodes against all others, or of the instances of just one of two nodes.
 
-    Placements are means over the halves; one in which nothing is judged, or was fitted, does not
-    count.
-
-    Args:
-        directions: Per half of ``below`` that of each tested node, shape (tested, features).
-        rows: The instances that are judged.
-        own: Places among the tested nodes, shape (n,); so is ``other``.
+    Placements of ``rows`` are means over the halves; one in which nothing is judged, or was fitted,
+    does not count. ``own`` and ``other`` are places among the tested nodes.
     """
-    found, judged = [], [np.flatnonzero(~fitted[rows]) for fitted in below.fitted]
+    judged = [np.flatnonzero(~half[rows]) for half in below.halves[: len(fitted)]]
     for start in range(0, len(own), BLOCK):
         block = slice(start, start + BLOCK)
-        side = np.asfortranarray(below.member[np.ix_(rows, own[block])].astype(np.int64))
+        side = below.member[np.ix_(rows, own[block])].astype(np.float64)
+        towards = [directions[own[block]] for _, directions in fitted]
         if other is not None:
-            side[side == below.member[np.ix_(rows, other[block])]] = OUT
-        sums, times = (np.zeros(side.shape, order="F") for _ in range(2))
-        for places, direction in zip(judged, directions, strict=False):
-            toward = direction[own[block]] - (0 if other is None else direction[other[block]])
-            scores = np.asfortranarray(z[rows[places]] @ toward.T)
-            for column in range(side.shape[1]):
-                there = side[places, column] != OUT
-                inside = side[places, column][there] == 1
-                if inside.any() and not inside.all() and not np.isnan(scores[0, column]):
-                    at = places[there]
-                    sums[at, column] += placements(scores[there, column], inside)
-                    times[at, column] += 1
-        placed = np.divide(sums, times, out=np.full(side.shape, np.nan), where=times > 0)
-        columns = range(side.shape[1])
-        found += [area(placed[:, one], side[:, one], below.unit[rows]) for one in columns]
-    return found
+            side[side == below.member[np.ix_(rows, other[block])]] = np.nan
+            against = (directions[other[block]] for _, directions in fitted)
+            towards = [one - two for one, two in zip(towards, against, strict=True)]
+        parts = zip(judged, towards, strict=True)
+        scores = [np.asfortranarray(z[rows[at]] @ toward.T) for at, toward in parts]
+        for column in range(side.shape[1]):
+            sums, times = np.zeros((2, len(rows)))
+            for places, score in zip(judged, scores, strict=True):
+                there = ~np.isnan(side[places, column])
+                at, told = places[there], score[there, column]
+                inside = side[at, column] == 1
+                if inside.any() and not inside.all() and not np.isnan(told[0]):
+                    sums[at] += placements(told, inside)
+                    times[at] += 1
+            placed = np.divide(sums, times, out=np.full(len(rows), np.nan), where=times > 0)
+            yield area_of(placed, side[:, column], below.unit[rows])
 
 
-def area(placed: FloatArray, side: IntArray, unit: IntArray) -> tuple[float, float, float]:
+def placements(score: FloatArray, inside: BoolArray) -> FloatArray:
+    """Of inside ones the share of others with a lower score, of others that of inside ones above.
+
+    Equal scores count as half. The mean over the inside ones is the area under the curve.
+    """
+    from scipy.stats import rankdata
+
+    beyond, n = rankdata(score), int(inside.sum())
+    for side in (inside, ~inside):
+        beyond[side] -= rankdata(score[side])
+    return np.where(inside, beyond / (len(score) - n), (n - beyond) / n)
+
+
+def area_of(placed: FloatArray, side: FloatArray, unit: IntArray) -> Area:
     """The area that placements make, and its interval; NaN without two units on each side.
 
     Residuals are summed in a unit before they are squared. The variance of a side is at least that
     of one misplaced instance among its own, and of the inside ones at least the binomial's over
-    their number.
-
-    Args:
-        placed: Shape (n,), NaN where an instance was not judged.
-        side: 1 inside, 0 elsewhere, `OUT` for neither, shape (n,).
-        unit: The number of each instance's group, or its own.
+    their number. Placements are NaN where none was judged, sides 1, 0, and NaN for neither.
     """
     sides = [np.flatnonzero((side == one) & ~np.isnan(placed)) for one in (1, 0)]
     units = [np.count_nonzero(np.bincount(unit[rows])) for rows in sides]
     if min(units) < 2:
         return np.nan, np.nan, np.nan
-    value = float(placed[sides[0]].mean())
-    pulls = np.zeros((2, int(unit.max()) + 1))
-    for pull, rows, n in zip(pulls, sides, units, strict=True):
+    value, pulls = float(placed[sides[0]].mean()), []
+    for rows, n in zip(sides, units, strict=True):
         left = (placed[rows] - placed[rows].mean()) / len(rows)
-        pull[:] = np.bincount(unit[rows], left, len(pull)) * np.sqrt(n / (n - 1))
+        pulls.append(np.bincount(unit[rows], left, int(unit.max()) + 1) * np.sqrt(n / (n - 1)))
     least = [(n + 2.0) ** -2 for n in units]
     least[0] = max(least[0], value * (1 - value) / (units[0] + 2))
     floors = [one / n for one, n in zip(least, units, strict=True)]
@@ -203,71 +297,73 @@ def area(placed: FloatArray, side: IntArray, unit: IntArray) -> tuple[float, flo
     return value, max(value - REACH * error, 0.0), min(value + REACH * error, 1.0)
 
 
-class Siblings(NamedTuple):
-    """Discriminants between siblings, by the covariance of what nodes leave unexplained.
+def _hardest(z: FloatArray, below: Below, fitted: Sequence[_Fitted]) -> dict[int, list[_Pair]]:
+    """Of each node in a family the sibling that it is hardest to tell from, by their parent."""
+    every = dict[int, Any]()
+    for parent in below.families:
+        pairs = _closest(z, below, parent, fitted)
+        areas = _areas(z, below, fitted, below.rows(parent), *pairs.T)
+        for (place, other), area in zip(pairs.tolist(), areas, strict=True):
+            found = (np.isnan(area[0]), np.nan_to_num(area[0]), parent, other, area)
+            every[place] = min(every.get(place, found), found, key=lambda one: one[:4])
+    hardest = defaultdict[int, list[_Pair]](list)
+    for place, (_, _, parent, other, area) in every.items():
+        hardest[parent].append((place, other, area))
+    return hardest
 
-    Args:
-        directions: Per half the direction of each tested node, shape (tested, features).
-        best: Per parent, the child of the highest score, shape (instances below it, splits).
-        closest: Per parent, the siblings of each child whose scores lie closest, as pairs of
-            places among the tested nodes.
+
+def _closest(z: FloatArray, below: Below, parent: int, fitted: Sequence[_Fitted]) -> IntArray:
+    """The siblings of each child whose scores lie closest, as pairs of places, shape (pairs, 2).
+
+    Distances are in standard deviations of the difference of two children's scores, summed over the
+    halves; none counts where there is nothing to tell a child from.
     """
-
-    directions: Sequence[FloatArray]
-    best: Mapping[int, IntArray]
-    closest: Mapping[int, IntArray]
-
-
-def fit_siblings(z: FloatArray, below: Below, halves: int | None = None) -> Siblings:
-    """Fit the discriminants on every half, or on the first ones; z has the shape (n, features)."""
-    fitted_on = below.fitted[:halves]
-    best = {parent: np.zeros((len(rows), len(fitted_on) // 2), np.int64)
-            for parent, rows in below.rows_of.items()}  # fmt: skip
-    gaps = {parent: np.zeros((len(own), len(own))) for parent, own in below.families.items()}
-    directions = []
-    for number, fitted in enumerate(fitted_on):
-        left = unexplained(z, below.member, fitted)
-        solve = inverse(left[fitted])
-        directions.append(solve(np.nan_to_num(apart(z[fitted], below.member[fitted]))))
-        for parent, rows in below.rows_of.items():
-            at, judged, learned = below.families[parent], rows[~fitted[rows]], rows[fitted[rows]]
-            own = below.member[learned][:, at].astype(np.float64)
-            mean = (own.T @ z[learned]) / np.maximum(own.sum(axis=0), 1)[:, None]
-            solved = solve(mean)
-            scores = z[judged] @ solved.T - (mean * solved).sum(axis=1) / 2
-            best[parent][~fitted[rows], number // 2] = scores.argmax(axis=1)
-            told = z[judged] @ directions[-1][at].T
-            gaps[parent] += _separations(told, below.member[judged][:, at])
-    closest = {}
-    for parent, at in below.families.items():
-        order = np.argsort(gaps[parent], axis=1, kind="stable")[:, :CLOSEST]
-        pairs = np.column_stack([np.repeat(at, order.shape[1]), at[order.reshape(-1)]])
-        closest[parent] = pairs[pairs[:, 0] != pairs[:, 1]]
-    return Siblings(directions, best, closest)
+    rows, own = below.rows(parent), below.families[parent]
+    gaps = np.zeros((len(own), len(own)))
+    for half, (_, directions) in zip(below.halves, fitted, strict=False):
+        judged = rows[~half[rows]]
+        scores, marks = z[judged] @ directions[own].T, below.member[judged][:, own].astype(float)
+        n = np.maximum(marks.sum(axis=0), 1)[:, None]
+        mean, squares = marks.T @ scores / n, marks.T @ scores**2 / n
+        cross, gap = (marks * scores).T @ scores / n, np.diag(mean)[:, None] - mean
+        spread = np.maximum(np.diag(squares)[:, None] - 2 * cross + squares - gap**2, 0)
+        apart = (gap + gap.T) / np.sqrt(np.maximum(spread + spread.T, 1e-300))
+        there = marks.any(axis=0)
+        gaps += np.where(np.logical_and.outer(there, there), np.clip(apart, -1e6, 1e6), 0.0)
+    np.fill_diagonal(gaps, np.inf)
+    order = np.argsort(gaps, axis=1, kind="stable")[:, : min(CLOSEST, len(own) - 1)]
+    return np.column_stack([np.repeat(own, order.shape[1]), own[order.reshape(-1)]])
 
 
-def unexplained(z: FloatArray, member: BoolArray, fitted: BoolArray) -> FloatArray:
-    """What nodes leave of the features of all instances: residuals of a regression on some."""
-    marks, own = member.astype(np.float64), z[fitted]
-    mean, of_fit = own.mean(axis=0), marks[fitted]
-    gram = of_fit.T @ of_fit + 1e-6 * len(own) * np.eye(marks.shape[1])
-    return np.asarray(z - mean - marks @ np.linalg.solve(gram, of_fit.T @ (own - mean)))
+def _best_children(z: FloatArray, below: Below, parent: int, fitted: Sequence[_Fitted]) -> IntArray:
+    """Of each instance below a parent the child of the highest score, shape (instances, splits)."""
+    rows, own = below.rows(parent), below.families[parent]
+    best = np.zeros((len(rows), len(fitted) // 2), np.int64)
+    for number, (half, (solve, _)) in enumerate(zip(below.halves, fitted, strict=True)):
+        learned, judged = rows[half[rows]], ~half[rows]
+        marks = below.member[learned][:, own].astype(np.float64)
+        mean = (marks.T @ z[learned]) / np.maximum(marks.sum(axis=0), 1)[:, None]
+        scores = z[rows[judged]] @ solve(mean).T - (mean * solve(mean)).sum(axis=1) / 2
+        best[judged, number // 2] = own[scores.argmax(axis=1)]
+    return best
 
 
-def _separations(scores: FloatArray, member: BoolArray) -> FloatArray:
-    """How far apart two children's instances are by the difference of their scores.
-
-    In standard deviations, shape (children, children); infinite for a child and itself, 0 where
-    there is nothing to tell it from.
-    """
-    own = member.astype(np.float64)
-    n = np.maximum(own.sum(axis=0), 1)[:, None]
-    mean, squares = own.T @ scores / n, own.T @ scores**2 / n
-    cross = (own * scores).T @ scores / n
-    gap = np.diag(mean)[:, None] - mean
-    spread = np.maximum(np.diag(squares)[:, None] - 2 * cross + squares - gap**2, 0)
-    apart = (gap + gap.T) / np.sqrt(np.maximum(spread + spread.T, 1e-300))
-    there = own.any(axis=0)
-    apart = np.where(np.logical_and.outer(there, there), np.clip(apart, -1e6, 1e6), 0.0)
-    np.fill_diagonal(apart, np.inf)
-    return apart
+def _use(
+    below: Below, parent: int, place: int, best: IntArray, said: BoolArray, known: BoolArray
+) -> dict[str, float]:
+    """A node against all siblings, by the probe and by the answers where they are known."""
+    rows = below.rows(parent)
+    own, answered = below.member[rows, place], (best == place).mean(axis=1)
+    probe, right = np.where(own, answered, 1 - answered), said[rows, place] == own
+    found = {"probed": (probe[own].mean() + probe[~own].mean()) / 2}
+    sides = (own & known[rows], ~own & known[rows])
+    least = min(side.sum() for side in sides)
+    if least < 2:
+        return found
+    gaps = [(probe - right)[side] for side in sides]
+    gap = sum(one.mean() for one in gaps) / 2
+    # each variance is at least that of one difference of 1 among its instances
+    variances = [max(one.var(ddof=1), 1 / len(one)) / len(one) for one in gaps]
+    reach = float(stdtrit(least - 1, (1 + LEVEL) / 2)) * np.sqrt(sum(variances)) / 2
+    predicted = sum(right[side].mean() for side in sides) / 2
+    return found | {"predicted": predicted, **_ends("unused", (gap, gap - reach, gap + reach))}

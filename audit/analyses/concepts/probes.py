@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from scipy.linalg import eigh
 
-from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.base.machine import cores
+from audit.base.dag import FloatArray, IntArray
 
-REGULARISATION = 1.0
-"""Inverse strength C of the squared penalty; representations have mean squared features of 1."""
-MOST_STEPS = 300
-TOLERANCE = 1e-4
 RANK_TOLERANCE = 1e-8
 """Singular values below this share of the largest are none. The K rows of a multinomial probe have
 rank K - 1; a tolerance at the precision of floats would keep a direction of pure noise."""
@@ -26,8 +19,14 @@ SPREAD_TOLERANCE = 1e-10
 """Variances below this share of the largest are none."""
 _LEAST = np.finfo(float).tiny
 
-Job = TypeVar("Job")
-Result = TypeVar("Result")
+
+def scaled(layer: FloatArray) -> FloatArray:
+    """Rows about their mean, over the root of their mean variance, shape (n, features).
+
+    It is one number for all features, so that angles stay.
+    """
+    size = float(np.sqrt(layer.var(axis=0).mean()))
+    return np.asarray((layer - layer.mean(axis=0)) / (size if size > 0 else 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,23 +40,9 @@ class Probe:
     weight: FloatArray
     bias: FloatArray
 
-    def scores(self, z: FloatArray) -> FloatArray:
-        """Scores of the classes, shape (n, k)."""
-        return np.asarray(z @ self.weight.T + self.bias)
-
     def __call__(self, z: FloatArray) -> IntArray:
         """The class of each representation, shape (n,); ties go to the first."""
-        return np.asarray(self.classes[self.scores(z).argmax(axis=1)])
-
-    def auc(self, z: FloatArray, truth: IntArray) -> float:
-        """Mean over classes of the area under the curve of each against the rest; NaN if alone."""
-        scores, areas = self.scores(z), []
-        for k, one in enumerate(self.classes):
-            inside = truth == one
-            if inside.any() and not inside.all():
-                margin = scores[:, k] - np.delete(scores, k, axis=1).max(axis=1)
-                areas.append(placements(margin, inside)[inside].mean())
-        return float(np.mean(areas)) if areas else float("nan")
+        return np.asarray(self.classes[(z @ self.weight.T + self.bias).argmax(axis=1)])
 
 
 def fit(z: FloatArray, target: IntArray, *, exact: bool = False) -> Probe:
@@ -70,9 +55,7 @@ def fit(z: FloatArray, target: IntArray, *, exact: bool = False) -> Probe:
     from sklearn import config_context
     from sklearn.linear_model import LogisticRegression
 
-    model = LogisticRegression(
-        C=REGULARISATION, class_weight="balanced", max_iter=MOST_STEPS, tol=TOLERANCE
-    )
+    model = LogisticRegression(C=1.0, class_weight="balanced", max_iter=300, tol=1e-4)
     with config_context(assume_finite=True, skip_parameter_validation=True):
         model.fit(z if exact else z.astype(np.float32), target)
     weight, bias = model.coef_.astype(np.float64), model.intercept_.astype(np.float64)
@@ -90,30 +73,6 @@ def quiet_fits() -> Iterator[None]:
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield
-
-
-def in_parallel(work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-    """Results of jobs in their order, as many at a time as there are cores; see `quiet_fits`."""
-    with ThreadPoolExecutor(cores()) as pool:
-        yield from pool.map(work, jobs)
-
-
-def placements(score: FloatArray, inside: BoolArray) -> FloatArray:
-    """Of inside ones the share of others with a lower score, of others that of inside ones above.
-
-    Equal scores count as half. The mean over the inside ones is the area under the curve.
-    """
-    order = np.argsort(score)
-    ordered, own = score[order], inside[order]
-    below = np.append(0, np.cumsum(own))
-    first = np.searchsorted(ordered, ordered, "left")
-    last = np.searchsorted(ordered, ordered, "right")
-    inner = (below[first] + below[last]) / 2
-    outer = (first + last) / 2 - inner
-    n = int(below[-1])
-    placed = np.empty(len(score))
-    placed[order] = np.where(own, outer / (len(score) - n), (n - inner) / n)
-    return placed
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,22 +112,24 @@ def leace(z: FloatArray, concept: IntArray) -> Ablation:
     """Least-squares concept erasure: the smallest change after which no linear probe reads.
 
     All concepts weigh the same. After it the covariance of every feature with every concept is
-    zero, so that the best linear probe of the same instances answers without looking. LEACE:
-    Perfect linear concept erasure in closed form.
+    zero. LEACE: Perfect linear concept erasure in closed form.
     """
     marks = (concept[:, None] == np.unique(concept)).astype(np.float64)
     share = (marks / marks.sum(axis=0)).sum(axis=1) / marks.shape[1]
     mean = share @ z
     centred = z - mean
-    spread = centred.T @ (centred * share[:, None])
-    variances, axes = eigh(spread)
+    variances, axes = eigh(centred.T @ (centred * share[:, None]))
     kept = variances > SPREAD_TOLERANCE * max(variances[-1], _LEAST)
     axes, deviations = axes[:, kept], np.sqrt(variances[kept])
-    shared = centred.T @ ((marks - share @ marks) * share[:, None])
-    whitened = (axes.T @ shared) / deviations[:, None]
-    if not whitened.size:
-        return Ablation(mean, np.empty((len(mean), 0)), np.empty((0, len(mean))))
-    concepts, sizes, _ = np.linalg.svd(whitened, full_matrices=False)
-    concepts = concepts[:, sizes > RANK_TOLERANCE * max(sizes[0], _LEAST)]
+    shared = axes.T @ (centred.T @ ((marks - share @ marks) * share[:, None]))
+    concepts, sizes, _ = np.linalg.svd(shared / deviations[:, None], full_matrices=False)
+    concepts = concepts[:, sizes > RANK_TOLERANCE * sizes.max(initial=_LEAST)]
     read = axes @ (concepts / deviations[:, None])
     return Ablation(mean, read, (axes @ (concepts * deviations[:, None])).T)
+
+
+ABLATIONS: Mapping[str, Callable[[FloatArray, IntArray], Ablation]] = {
+    "inlp": lambda z, concept: next(inlp(z, concept)),
+    "leace": leace,
+}
+"""Ablation by its name; of the first the first iteration, as in the paper."""

@@ -23,7 +23,4 @@ class Testing(Stored):
         Option("Take the nodes at this depth as concepts; may be repeated.", TESTS, flag="--depth"),
     ] = ()
     layer: Annotated[str | None, Option("Layer to test; by default the last.", TESTS)] = None
-    baseline: Annotated[
-        Path | None, Option("Representations of the same instances by an untrained network.", TESTS)
-    ] = None
     seeds: Annotated[int, Option("Number of resampled splits.", TESTS, least=1)] = 5

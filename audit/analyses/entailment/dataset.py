@@ -149,8 +149,3 @@ def with_share(counts: pl.DataFrame, k: str, n: str) -> pl.DataFrame:
     some, bounds = pl.when(pl.col(n) > 0), (pl.lit(pl.Series(end)) for end in (low, high))
     given = zip(("share", "low", "high"), (pl.col(k) / pl.col(n), *bounds), strict=True)
     return counts.with_columns(some.then(one).alias(name) for name, one in given)
-
-
-def plain(name: str) -> pl.Expr:
-    """A column of text in lower case with single blanks, to compare texts by."""
-    return pl.col(name).str.to_lowercase().str.replace_all(r"\s+", " ")

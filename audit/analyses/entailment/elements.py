@@ -13,7 +13,6 @@ from audit.analyses.entailment.dataset import (
     WHOLE,
     in_report_order,
     place_of_split,
-    plain,
     with_share,
 )
 from audit.analyses.entailment.declared import TABLES
@@ -34,6 +33,11 @@ MISMATCHES = schema(
 """One row per tuple that does not fit, in the order of the tuples. ``proposed`` would make the
 ``column`` fit; it is null where the head lacks the instance, and nothing can be proposed."""
 _TEXTS = ("head", "tail", "instance", "concept")
+
+
+def plain(name: str) -> pl.Expr:
+    """A column of text in lower case with single blanks, to compare texts by."""
+    return pl.col(name).str.to_lowercase().str.replace_all(r"\s+", " ")
 
 
 def mismatched(tuples: pl.DataFrame) -> pl.DataFrame:

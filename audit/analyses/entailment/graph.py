@@ -72,6 +72,17 @@ class TextGraph:
         return two_steps(self.valid, self.matrix(DENIED))
 
     @cached_property
+    def near(self) -> pl.DataFrame:
+        """The edges that findings can have: within components, contradicted, or around chains."""
+        child, parent = (self.edges[end].to_numpy() for end in ("child", "parent"))
+        around = [
+            np.isin(end, met)
+            for end, met in zip((child, parent), edge_ends(self.chained), strict=True)
+        ]
+        inside = self.component[child] == self.component[parent]
+        return self.edges.filter(BOTH | pl.Series(inside | around[0] | around[1]))
+
+    @cached_property
     def members(self) -> pl.DataFrame:
         """``relation, text, first``: texts of components of several, by the first of each."""
         component = pl.Series(self.component)
@@ -111,8 +122,9 @@ def measure_graph(tuples: pl.DataFrame) -> dict[str, pl.DataFrame]:
         state it, ``heads`` the head events; ``graph_members`` the texts of components, by their
         first one.
     """
-    whole = pl.when(pl.col("relation").is_in(WHOLE)).then(MERGED)
-    both = graph, _ = graph_of(tuples), graph_of(tuples, whole.otherwise("head"))
+    graph, whole = graph_of(tuples), pl.when(pl.col("relation").is_in(WHOLE)).then(MERGED)
+    near = tuples.join(graph.near, on=EDGE, how="semi")
+    both = graph, graph_of(near, whole.otherwise("head"))
     cases = {
         "graph_components": components(*both),
         "graph_contradictions": contradictions(*both),

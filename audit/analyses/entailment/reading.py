@@ -113,10 +113,9 @@ def _headed(table: Table, path: Path, kind: Kind, columns: Mapping[str, str]) ->
     A file of pairs has a header if its first row has one of their names, or of those that the user
     named; a file of tuples, or of another format than text, always has one.
     """
-    first = {name.strip().lower() for name in table.schema}
-    if not kind.order or not table.text.separator or path.is_dir():
-        return table
-    if first & {*kind.columns, *map(str.lower, columns.values())}:
+    first, text = {name.strip().lower() for name in table.schema}, table.text.separator
+    named = first & {*kind.columns, *map(str.lower, columns.values())}
+    if named or not kind.order or not text or path.is_dir():
         return table
     rows = open_table(path, text=TextShape(header=False))
     if not 2 <= len(rows.schema) <= len(kind.order):
@@ -163,14 +162,11 @@ def _annotators(names: Sequence[str], given: str, where: object) -> list[str]:
     patterns = [part.strip().lower() for part in given.split(",") if part.strip()]
     if len(patterns) == 1 and not any(sign in given for sign in "*?["):
         return []
-    found = {one: [n for n in names if fnmatchcase(n.lower(), one)] for one in patterns}
-    if lacking := [one for one, fitting in found.items() if not fitting]:
-        raise SchemaError(
-            f"a column of votes named {lacking[0]!r} is required",
-            found=f"the columns {first_cases(names)}",
-            where=where,
-        )
-    return [name for fitting in found.values() for name in fitting]
+    found = [[name for name in names if fnmatchcase(name.lower(), one)] for one in patterns]
+    if not all(found):
+        required = f"a column of votes named {patterns[found.index([])]!r} is required"
+        raise SchemaError(required, found=f"the columns {first_cases(names)}", where=where)
+    return [name for fitting in found for name in fitting]
 
 
 _MEANINGS = {

@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
-from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.errors import InputError, first_cases
 from audit.base.machine import require_package
 
 _SIGNS = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
@@ -76,29 +76,25 @@ def meteor_by(wordnet: Path) -> Meteor:
 
     An answer of one word scores .5 at most, even if it is equal to a reference. nltk looks for
     synonyms among stems, so that *car* matches *auto* and never *automobile*, whose stem is no
-    word. Raises InputError if the folder is no WordNet, or nltk is not installed; SchemaError if
-    its files are not as WordNet writes them.
+    word. Raises InputError if the folder is no WordNet, or nltk is not installed.
     """
     require_package("nltk", "to compute METEOR")
-    if missing := [name for name in _FILES if not (wordnet / name).is_file()]:
-        raise InputError(
-            "a WordNet folder with all parts of speech is required for METEOR",
-            found=f"no {first_cases(missing)}",
-            where=wordnet,
-            hint="Debian's package wordnet-base installs one as /usr/share/wordnet",
-        )
     from nltk.translate.meteor_score import single_meteor_score
 
     from audit.hierarchies.formats.wordnet import nltk_reader
 
+    lacking = first_cases(name for name in _FILES if not (wordnet / name).is_file())
     try:
-        reader = nltk_reader(wordnet)
+        reader = None if lacking else nltk_reader(wordnet)
     except Exception as error:  # nltk raises what it stumbles over in a broken file
-        raise SchemaError(
-            "the files of a WordNet folder must be as WordNet writes them",
-            found=f"{type(error).__name__}: {error}".rstrip(": "),
+        lacking = f"{type(error).__name__}: {error}".rstrip(": ")
+    if lacking:
+        raise InputError(
+            "a WordNet folder with all parts of speech, as WordNet writes them, is required",
+            found=f"faulty or missing: {lacking}",
             where=wordnet,
-        ) from None
+            hint="Debian's package wordnet-base installs one as /usr/share/wordnet",
+        )
 
     def best(answer: str, references: Sequence[str]) -> float:
         words = answer.split()

@@ -12,11 +12,11 @@ from typing import ClassVar, Self
 
 import polars as pl
 
-from audit.analyses.preference.measure import METRICS, outcomes
+from audit.analyses.preference.measure import LEFT_OUT, METRICS, SAID, outcomes
 from audit.analyses.preference.questions import read_questions, read_scores, read_senses
 from audit.analyses.preference.settings import Preferring
-from audit.analyses.preference.words import plain, sides_of
-from audit.base.declared import NONE, Columns, Mark, Table, count, setting, share, text, whole
+from audit.analyses.preference.words import meaning
+from audit.base.declared import Columns, Mark, Table, count, setting, share, text
 from audit.base.progress import Progress
 from audit.checks.analysis import FileAnalysis
 from audit.data.dataset import LabelDataset
@@ -27,8 +27,6 @@ from audit.measure.measure import Found, Measurements
 from audit.results.parts import Headline
 from audit.results.shared_tables import Sentence
 
-SHOWN = 20
-"""Specific answers that are shared, those of most questions; a run keeps every question."""
 TABLES: Mapping[str, Table] = {
     "measured": Table(
         Columns(
@@ -39,27 +37,14 @@ TABLES: Mapping[str, Table] = {
         title="Which answers the model prefers",
         row="a metric and relation",
     ),
-    "by_answer": Table(
-        Columns(
-            text("answer relation metric", "Answer||Metric"),
-            count("n won lost tied", "Questions|Won|Lost|Tied"),
-        ),
-        title="By specific answer",
-        row="a specific answer and metric",
-        records=True,
-        fold=True,
-    ),
 }
 """Each table, whose columns docs/preference.md says."""
 FACTS = Columns(
     text("predicate relation hierarchy released", "Predicate|Relation|Hierarchy|Released code"),
     setting("k", "k"),
     count("questions unscored", "Questions|Without scores"),
-    whole("tokens", "Tokens"),
-    count("answers chosen", "Specific answers|Senses from a file", of=NONE),
 )
 """What each fact is."""
-SAYS = (Sentence("{metric} prefers the first side in {won} of {n} questions.", "measured"),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +56,7 @@ class Preference(FileAnalysis):
     stated_by: ClassVar[type[Preferring]] = Preferring
     tables = TABLES
     facts = FACTS
-    says = SAYS
+    says = (Sentence("{metric} prefers the first side in {won} of {n} questions.", "measured"),)
     headlines = (Headline("measured", "value", "n", (("relation", "relation"),), called="metric"),)
     called = "questions"
 
@@ -90,7 +75,7 @@ class Preference(FileAnalysis):
         return labels_alone(asked, asked["instance"], self.format, (self.source,), hierarchy)
 
     def measure(self, measured: Measurements, seed: int, progress: Progress) -> Found:
-        """The metrics, the most frequent answers, and every question, measured when it was read."""
+        """The metrics and every question, measured when it was read."""
         return self.found
 
 
@@ -102,62 +87,39 @@ def measure_preference(settings: Preferring) -> Found:
         node``, and what each says of each metric: ``won``, ``lost``, ``tied`` or ``left out``.
 
     Raises:
-        InputError: If a file cannot be read, or as `audit.analyses.preference.words.sides_of`.
+        InputError: If a file cannot be read, or as `audit.analyses.preference.words.meaning`.
 
     Time grows with the tokens read, memory with the number of questions and the hierarchy.
     """
     asked = read_questions(settings.questions)
     stated = read_senses(settings.senses) if settings.senses else {}
-    sides = sides_of(
-        asked, settings.words, settings.relation, settings.senses, stated,
-        released=settings.released,
-    )  # fmt: skip
+    hierarchy, relation, nodes, sides = meaning(asked, stated, settings)
     rows = read_scores(settings.scores, asked)
     said = outcomes(sides, rows, settings.k, released=settings.released)
-    questions = asked.select(
-        pl.int_range(pl.len()).cast(pl.String).alias("id"), "subject", "relation", "specific",
-        "general", pl.Series("node", sides.nodes, pl.String),
-    ).with_columns(**{name: pl.Series(of) for name, of in said.told.items()})  # fmt: skip
-    often = asked.group_by("specific").len().sort(["len", "specific"], descending=[True, False])
-    shown = often["specific"].head(SHOWN)
-    form = str if settings.released else plain
-    named = {form(answer) for answer in stated}
+    questions = asked.drop("uri").with_columns(
+        pl.int_range(pl.len()).cast(pl.String).alias("id"),
+        pl.Series("node", nodes, pl.String),
+        *(pl.Series(name, of) for name, of in said.items()),
+    )
+    counts = pl.DataFrame(
+        {
+            "metric": METRICS[name].format(k=settings.k),
+            "relation": asked["relation"][0],
+            **{word.replace(" ", "_"): of.count(word) for word in SAID},
+        }
+        for name, of in said.items()
+    ).with_columns(n=pl.col("won") + pl.col("lost") + pl.col("tied"))
+    low, high = wilson(counts["won"].to_numpy(), counts["n"].to_numpy())
+    ends = counts.with_columns(value=pl.col("won") / pl.col("n"), low=low, high=high)
+    some = pl.when(pl.col("n") > 0).then(pl.col("value", "low", "high")).name.keep()
     facts = {
         "predicate": asked["relation"][0],
-        "relation": sides.relation,
-        "hierarchy": sides.hierarchy,
+        "relation": relation,
+        "hierarchy": hierarchy,
+        "released": settings.released,
         "k": settings.k,
         "questions": len(asked),
-        "unscored": int((~said.scored).sum()),
-        "tokens": said.tokens,
-        "answers": asked["specific"].n_unique(),
-        "released": settings.released,
-        "chosen": sum(form(one) in named for one in asked["specific"].unique()),
+        "unscored": said["accuracy"].count(LEFT_OUT),
     }
-    every = _counted(questions, ["relation"], settings.k)
-    answered = _counted(questions.filter(pl.col("specific").is_in(shown.implode())),
-                        ["specific", "relation"], settings.k)  # fmt: skip
-    low, high = wilson(every["won"].to_numpy(), every["n"].to_numpy())
-    ends = [pl.when(pl.col("n") > 0).then(pl.Series(of)).alias(name)
-            for name, of in (("low", low), ("high", high))]  # fmt: skip
-    measured = every.with_columns(*ends, value=(pl.col("won") / pl.col("n")).fill_nan(None))
-    frames = {"measured": TABLES["measured"].cast(measured)}
-    frames["by_answer"] = TABLES["by_answer"].cast(answered.rename({"specific": "answer"}))
-    return Found({**frames, "questions": questions}, facts)
-
-
-def _counted(questions: pl.DataFrame, keys: list[str], k: int) -> pl.DataFrame:
-    """How many questions count, and what they say, by keys and metric in the paper's order."""
-    rows = questions.unpivot([*METRICS], index=keys, variable_name="name", value_name="said")
-    said = {name: (pl.col("said") == name.replace("_", " ")).sum().alias(name)
-            for name in ("won", "lost", "tied", "left_out")}  # fmt: skip
-    names = pl.DataFrame(
-        {"name": [*METRICS], "metric": [one.format(k=k) for one in METRICS.values()]}
-    )
-    told = (
-        rows.group_by(*keys, "name")
-        .agg(*said.values())
-        .with_columns(n=pl.col("won") + pl.col("lost") + pl.col("tied"))
-    )
-    place = pl.col("name").replace_strict([*METRICS], range(len(METRICS)))
-    return told.join(names, on="name").sort(*keys, place)
+    measured = TABLES["measured"].cast(ends.with_columns(some))
+    return Found({"measured": measured, "questions": questions}, facts)

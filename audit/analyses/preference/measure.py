@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,102 +21,75 @@ METRICS = {
 """What each metric is called, in the paper's order: whether the specific answer is among the k
 highest tokens; whether it is above the general one; what is at or below it above what is above it;
 both above the rest of the task."""
-LEFT_OUT, LOST, WON, TIED = "left out", "lost", "won", "tied"
+SAID = LEFT_OUT, LOST, WON, TIED = "left out", "lost", "won", "tied"
 
 
-class Outcomes(NamedTuple):
-    """What each question says of each metric, `METRICS`; which are scored; how many tokens are."""
-
-    told: Mapping[str, list[str]]
-    scored: BoolArray
-    tokens: int
-
-
-def outcomes(sides: Sides, rows: Iterable[TokenScores], k: int, *, released: bool) -> Outcomes:
+def outcomes(
+    asked: Sequence[Sides], rows: Iterable[TokenScores], k: int, *, released: bool
+) -> dict[str, list[str]]:
     """Compare the highest scores of both sides of each metric, question by question.
 
-    By the text words are compared in their plain form, a word of both sides counts for the first
-    alone, and a tie is no win. By the ``released`` code words are compared as written, of equal
-    scores the token that is listed first ranks higher, an answer without a token is a miss, and a
-    tie of subgraphs is a win. Repeated lists of tokens are looked up once.
+    By the text a tie is no win, and a side that a question does not list is below all that it
+    lists. By the ``released`` code, of equal scores the token that is listed first ranks higher, an
+    answer without a token is a miss, and a tie of subgraphs is a win. Repeated lists of tokens are
+    looked up once.
 
     Args:
         k: Rank for the accuracy, at least 1.
+
+    Returns:
+        What each question says of each metric, one of `SAID`.
     """
-    form, n = str if released else plain, len(sides.asked)
-    nothing = frozenset[str]()
-    task = nothing.union(*sides.below.values(), *sides.above.values())
-    asked = sides.asked.select("specific", "general", "key").rows()
-    answers = {form(word) for specific, general, _ in asked for word in (specific, general)}
-    place_of = {word: place for place, word in enumerate(sorted(task | answers))}
+    n, form = len(asked), str if released else plain
+    spoken = frozenset[str]().union(
+        *(side for pairs in {*asked} for pair in pairs for side in pair)
+    )
+    place_of = {word: place for place, word in enumerate(sorted(spoken))}
+    listed = np.zeros(len(place_of), np.bool_)
 
     @cache
-    def places(first: frozenset[str], second: frozenset[str]) -> tuple[IntArray, IntArray]:
-        two = (first, second if released else second - first)
-        left, right = (np.array([place_of[one] for one in side], np.int64) for side in two)
-        return left, right
-
-    @cache
-    def sets_of(specific: str, general: str, key: str | None) -> list[tuple[IntArray, IntArray]]:
-        below, above = (of.get(key or "", nothing) for of in (sides.below, sides.above))
-        related = (below | above, task if key in sides.below else nothing)
-        answer = (frozenset({form(specific)}), frozenset({form(general)}))
-        return [places(*answer), places(below, above), places(*related)]
+    def places(side: frozenset[str]) -> IntArray:
+        return np.array([place_of[word] for word in side], np.int64)
 
     @lru_cache(maxsize=1)
     def found_in(tokens: tuple[str, ...]) -> IntArray:
-        seen.update(tokens)
         return np.array([place_of.get(form(token), -1) for token in tokens], np.int64)
 
-    seen, listed, scored = set[str](), np.zeros(len(place_of), np.bool_), np.zeros(n, np.bool_)
     highest, hits = np.full((3, 2, n), -np.inf), np.full(n, LEFT_OUT, object)
-    earlier = np.zeros(n, np.bool_)
-    for row in rows:
-        at, own = row.question, found_in(row.tokens)
+    scored, earlier = np.zeros((2, n), np.bool_)
+    for at, tokens, scores in rows:
+        own, pairs = found_in(tokens), [[*map(places, pair)] for pair in asked[at]]
         known, values = own >= 0, np.full(len(place_of), -np.inf)
-        np.maximum.at(values, own[known], row.scores[known])
-        sets = sets_of(*asked[at])
-        highest[:, :, at] = [[values[side].max(initial=-np.inf) for side in two] for two in sets]
-        marks = [own == place_of[form(word)] for word in asked[at][:2]]
-        hits[at] = among_highest(row.scores, marks[0], k, in_order=released)
-        specific, general = (_first_highest(row.scores, mark) for mark in marks)
-        earlier[at] = specific <= general
+        np.maximum.at(values, own[known], scores[known])
+        highest[:, :, at] = [[values[of].max(initial=-np.inf) for of in pair] for pair in pairs]
         listed[own[known]] = scored[at] = True
+        above, equal = _above(scores, np.isin(own, pairs[0][0]), in_order=released)
+        hits[at] = WON if above + equal < k else TIED if above < k else LOST
+        general, _ = _above(scores, np.isin(own, pairs[0][1]), in_order=released)
+        earlier[at] = above <= general and above < len(scores)
     first, second = highest[:, 0], highest[:, 1]
-    tied, won = (first == second) & np.isfinite(first), first > second
     if released:
-        counts = np.isfinite(first) & np.isfinite(second)
-        counts[0], won = scored, won | tied
-        won[0] &= (first[0] > second[0]) | earlier
-        tied = np.zeros_like(tied)
+        counts, tied = np.isfinite(first) & np.isfinite(second), np.zeros_like(first, np.bool_)
+        won = first >= second
+        counts[0], won[0] = scored, earlier
     else:
-        spoken = [
-            [all(listed[side].any() for side in two) for two in sets_of(*one)] for one in asked
-        ]
-        counts = np.array(spoken, np.bool_).reshape(n, 3).T & np.isfinite(np.maximum(first, second))
-    told = np.select([~counts, tied, won], [LEFT_OUT, TIED, WON], LOST)
-    every = [hits.tolist(), *told.tolist()]
-    return Outcomes(dict(zip(METRICS, every, strict=True)), scored, len(seen))
+        both = [[all(listed[places(of)].any() for of in pair) for pair in pairs] for pairs in asked]
+        counts = np.reshape(both, (n, 3)).T & np.isfinite(np.maximum(first, second))
+        won, tied = first > second, first == second
+    told = np.full((3, n), LOST, object)
+    told[won], told[tied], told[~counts] = WON, TIED, LEFT_OUT
+    return dict(zip(METRICS, np.vstack([hits, told]).tolist(), strict=True))
 
 
-def among_highest(scores: FloatArray, own: BoolArray, k: int, *, in_order: bool) -> str:
-    """Whether a word is among the k highest tokens: won, lost, or tied if ties decide that.
+def _above(scores: FloatArray, own: BoolArray, *, in_order: bool) -> tuple[int, int]:
+    """How many tokens are above the best of a word, and tied with it; no end of them without one.
 
-    Args:
-        scores: The scores of all tokens.
-        own: Whether each token is the word, shape (n_tokens,); a word without a token is lost.
-        in_order: Whether of equal scores the token that is listed first is the higher one.
+    ``in_order``: of equal scores the token that is listed first is the higher one.
     """
     if not own.any():
-        return LOST
+        return sys.maxsize, 0
     best = scores[own].max()
     above, equal = int((scores > best).sum()), (scores == best) & ~own
     if in_order:
-        above += int(equal[: _first_highest(scores, own)].sum())
-        return WON if above < k else LOST
-    return WON if above + equal.sum() < k else TIED if above < k else LOST
-
-
-def _first_highest(scores: FloatArray, own: BoolArray) -> int:
-    """Place of the first of the highest tokens of a word; their number where it has none."""
-    return int(np.argmax(np.where(own, scores, -np.inf))) if own.any() else len(scores)
+        return above + int(equal[: np.argmax(own & (scores == best))].sum()), 0
+    return above, int(equal.sum())

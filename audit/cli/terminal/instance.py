@@ -9,7 +9,6 @@ from audit.data.weighted_dag import InstanceLine, InstanceTree
 
 BLOCKS = " ▏▎▍▌▋▊▉█"
 """Bars of zero to eight eighths of a column."""
-ASCII_TREE = str.maketrans({"├": "|", "└": "`", "│": "|", "─": "-"})
 NARROWEST, WIDEST = 4, 20
 """Least and greatest width of a bar in columns."""
 MARKS = {
@@ -19,18 +18,14 @@ MARKS = {
 }
 
 
-def instance_lines(
-    tree: InstanceTree, least: float, *, columns: int, encoding: str
-) -> Iterator[str]:
+def instance_lines(tree: InstanceTree, least: float, *, columns: int) -> Iterator[str]:
     """Draw the merged tree of an instance.
 
     Args:
         least: Share of all labels, and of all scores, below which a node is left out, as of
             `InstanceTree.lines`.
-        encoding: Of the terminal; where it has no lines and blocks, ASCII replaces them.
     """
-    drawn = list(tree.lines(least))
-    unicode, both = _has_blocks(encoding), tree.predictions is not None
+    drawn, both = list(tree.lines(least)), tree.predictions is not None
     width = min(WIDEST, max(NARROWEST, columns // (8 if both else 4)))
     digits = max(len(_number(value)) for line in drawn for value in (line.label, line.score))
     yield from _key(tree)
@@ -38,20 +33,18 @@ def instance_lines(
     heads = ["mark".ljust(7) * both, "label".ljust(field), "score".ljust(field) * both, "node"]
     yield "".join(heads)
     for line in drawn:
-        yield _line_of(line, both=both, unicode=unicode, digits=digits, width=width)
+        yield _line_of(line, both=both, digits=digits, width=width)
 
 
-def bar(share: float, width: int, *, unicode: bool = True) -> str:
+def bar(share: float, width: int) -> str:
     """A bar of a share of a width in columns, padded to it; empty only for 0.
 
-    >>> bar(0.5, 4), bar(0.5, 4, unicode=False), bar(1e-9, 4), bar(1e-9, 4, unicode=False)
-    ('██  ', '##  ', '▏   ', '#   ')
+    >>> bar(0.5, 4), bar(1e-9, 4)
+    ('██  ', '▏   ')
     """
-    steps = len(BLOCKS) - 1 if unicode else 1
-    filled = max(round(share * width * steps), int(share > 0))
-    whole, part = divmod(filled, steps)
-    drawn = BLOCKS[-1] * whole + BLOCKS[part].strip() if unicode else "#" * whole
-    return drawn.ljust(width)
+    steps = len(BLOCKS) - 1
+    whole, part = divmod(max(round(share * width * steps), int(share > 0)), steps)
+    return (BLOCKS[-1] * whole + BLOCKS[part].strip()).ljust(width)
 
 
 def _key(tree: InstanceTree) -> Iterator[str]:
@@ -70,20 +63,16 @@ def _key(tree: InstanceTree) -> Iterator[str]:
     yield ""
 
 
-def _line_of(line: InstanceLine, *, both: bool, unicode: bool, digits: int, width: int) -> str:
-    lead = line.lead if unicode else line.lead.translate(ASCII_TREE)
+def _line_of(line: InstanceLine, *, both: bool, digits: int, width: int) -> str:
     values: Sequence[tuple[float, float]] = (
         (line.label, line.label_share),
         *([(line.score, line.score_share)] if both else []),
     )
-    shown = "".join(
-        f"{_number(value):>{digits}} {bar(share, width, unicode=unicode)}  "
-        for value, share in values
-    )
+    shown = "".join(f"{_number(value):>{digits}} {bar(share, width)}  " for value, share in values)
     if not line.node:
-        return f"{' ' * (7 * both + len(shown))}{lead}{line.title}"
+        return f"{' ' * (7 * both + len(shown))}{line.lead}{line.title}"
     name = printable(f"{line.node} {line.title}".rstrip())
-    return f"{line.mark:<7}"[: 7 * both] + f"{shown}{lead}{name}{_remarks_on(line)}"
+    return f"{line.mark:<7}"[: 7 * both] + f"{shown}{line.lead}{name}{_remarks_on(line)}"
 
 
 def _remarks_on(line: InstanceLine) -> str:
@@ -102,11 +91,3 @@ def _remarks_on(line: InstanceLine) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.4g}" if value else ""
-
-
-def _has_blocks(encoding: str) -> bool:
-    try:
-        (BLOCKS + "├└│─").encode(encoding)
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
@@ -23,7 +22,7 @@ from audit.runs.compare.told import ToldRuns
 from audit.runs.compare.use import node_changes, pair_changes
 from audit.runs.compare.view import Compared, View, causes
 from audit.runs.folder import COMPARISON, COMPARISON_VERSION
-from audit.runs.manifest import RESTRICTED, RESULT, write_manifest, write_restricted_manifest
+from audit.runs.manifest import RESTRICTED, RESULT, made_by, write_manifest
 
 
 class Comparison(Compared):
@@ -174,7 +173,7 @@ def seal_comparison(
 ) -> None:
     """Write both manifests of a comparison of runs in their folders."""
     refuse_changed(*runs)
-    write_restricted_manifest(folder)
+    write_manifest(folder, {"data_sha256": None, "inputs": []}, restricted=True)
     sides = {"old": comparison.old, "new": comparison.new}
     manifest = {
         "schema_version": COMPARISON_VERSION,
@@ -183,8 +182,6 @@ def seal_comparison(
             {"role": role, "path": str(run / RESULT), "sha256": sha256_as_read(run / RESULT)}
             for role, run in zip(sides, runs, strict=True)
         ],
-        "command": list(command),
-        "host": socket.gethostname(),
-        "started": started.isoformat(timespec="seconds"),
+        **made_by(command, started),
     }
     write_manifest(folder, manifest)

@@ -23,28 +23,19 @@ from audit.engine.statistics.two_rates import (
 from audit.runs.compare.releases import SIDES, Releases
 
 FALSE_DISCOVERY_RATE, LEAST_EXPECTED, ODDS_RATIO = 0.05, 5, 1.2
-TERMS: tuple[Mapping[str, Any], ...] = (
-    {
-        "name": "false_discovery_rate",
-        "value": FALSE_DISCOVERY_RATE,
-        "unit": "share of the changes reported",
-        "reason": "One change in twenty may be chance.",
-    },
-    {
-        "name": "least_expected",
-        "value": LEAST_EXPECTED,
-        "unit": "instances expected in the smaller release",
-        "reason": "Rarer nodes and pairs cannot show a change; leaving them out keeps the family "
-        "small. It is decided by the total over both releases, before anything is tested.",
-    },
-    {
-        "name": "odds_ratio",
-        "value": ODDS_RATIO,
-        "unit": "odds in NEW over odds in OLD, or the reverse",
-        "reason": "Among many instances the smallest difference is beyond chance; a smaller one is "
-        "not worth a curator's time.",
-    },
-)
+TERMS: tuple[Mapping[str, Any], ...] = tuple(
+    dict(zip(("name", "value", "unit", "reason"), term, strict=True))
+    for term in (
+        ("false_discovery_rate", FALSE_DISCOVERY_RATE, "share of the changes reported",
+         "One change in twenty may be chance."),
+        ("least_expected", LEAST_EXPECTED, "instances expected in the smaller release",
+         "Rarer nodes and pairs cannot show a change; leaving them out keeps the family small. It "
+         "is decided by the total over both releases, before anything is tested."),
+        ("odds_ratio", ODDS_RATIO, "odds in NEW over odds in OLD, or the reverse",
+         "Among many instances the smallest difference is beyond chance; a smaller one is not "
+         "worth a curator's time."),
+    )
+)  # fmt: skip
 """The limits of a comparison, each with its unit and reason, as ``comparison.json`` lists them."""
 
 

@@ -14,7 +14,6 @@ import polars as pl
 from audit.base.plurals import counted
 from audit.hierarchies.relations import SharedNodes
 from audit.results.compared import RECORDS
-from audit.results.mended import MENDED
 from audit.results.metric_list import ALL
 from audit.results.result import AuditResult
 from audit.runs.compare.counts import TERMS
@@ -31,7 +30,6 @@ from audit.runs.compare.told import ToldRuns
 from audit.runs.compare.use import exchanges
 from audit.runs.folder import COMPARISON_VERSION
 from audit.sharing.bins import FEWEST_BINS
-from audit.sharing.words import count_said
 
 SHOWN = 20
 """Largest number of rows of each ranked table of a comparison; the restricted tables hold all."""
@@ -179,7 +177,6 @@ class View:
             **self._of_records,
             "grouped": {side: _grouped(run) for side, run in runs.sides.items()},
             **({"measures": metric_rows(self.measures)} if len(self.measures) else {}),
-            **self._mended,
         }
 
     def _tested(self, exact: pl.DataFrame, told: pl.DataFrame, names: Iterable[str]) -> _Row:
@@ -261,19 +258,6 @@ class View:
         rows = self._rows(self.records, RECORDS.columns)
         return {"records": {**told, "total": len(self.records), "rows": rows}}
 
-    @property
-    def _mended(self) -> Mapping[str, Any]:
-        """``mended`` and ``since_reference`` of the new run, where its data were made of the old
-        one's; else nothing.
-        """
-        old, new = self.runs.sides.values()
-        given = new.identity.get("reference")
-        if given is None or given["sha256"] != old.sha256:
-            return {}
-        shared = new.shared()
-        since = {"since_reference": shared["since_reference"]}
-        return {MENDED: {**shared[MENDED], **since}} if MENDED in shared else {}
-
 
 def _grouped(run: AuditResult) -> bool | None:
     """Whether groups have several instances; None if the run does not say which they are."""
@@ -321,18 +305,7 @@ def _identity(run: AuditResult, name: str) -> str | None:
 
 
 def _data(old: AuditResult, new: AuditResult) -> str:
-    was, now = map(_mapped, (old, new))
-    rows = "row" if was == "1" else "rows"
-    first, second = (f" and {was} {rows} mapped", f" and {now}") if was and now else ("", "")
-    return f"OLD has {counted(old.size, new.called)}{first}, NEW {new.size:,}{second}."
-
-
-def _mapped(run: AuditResult) -> str:
-    """How many rows were mapped; empty where it is not told."""
-    told = run.ledger["rows_mapped"]
-    if told is None:
-        return ""
-    return count_said(told, run.rounding.bins("rows")) if run.rounding.width else f"{told:,}"
+    return f"OLD has {counted(old.size, new.called)}, NEW {new.size:,}."
 
 
 def _hierarchy(edits: pl.DataFrame, edited: int, *, unlisted: bool) -> str:

@@ -11,16 +11,19 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import InputError, first_cases
+from audit.base.files import sha256_of
 from audit.base.stored_tables import as_before
 from audit.base.tables import open_table
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.result import AuditResult
 from audit.runs.fixes.changes import CERTAIN, Change
+from audit.runs.folder import INSTANCES
 from audit.runs.instances import kept_labels
+from audit.runs.manifest import RESTRICTED, RESULT
 
 COLUMNS = (
     *("number", "instance", "label", "title", "change", "proposed", "proposed_title"),
-    *("candidates", "certainty", "reason", "others", "decision", "note"),
+    *("candidates", "before", "certainty", "reason", "others", "decision", "note"),
     *("finding", "table", "run"),
 )
 """Columns of a sheet, in order; ``decision`` and ``note`` are to be filled in."""
@@ -67,7 +70,8 @@ class Proposals:
     def sheet(self, finding: str | None = None) -> pl.DataFrame:
         """The sheet, with columns `COLUMNS` as text; of one finding, or of all.
 
-        ``others`` holds the other labels of the record, where the run keeps instances.
+        Where the run keeps instances ``others`` holds the other labels of the record; where its
+        reference keeps them too, ``before`` those that it had on the record and this run has not.
         """
         table = self.table if finding is None else self.table.filter(pl.col("finding") == finding)
         if finding is not None and table.is_empty():
@@ -93,6 +97,7 @@ class Proposals:
             title=texts([*map(title, labels, tables)]),
             proposed_title=texts([*map(title, table["proposed"], tables)]),
             candidates=texts(candidates),
+            before=self._before(table),
             others=self._others(table, texts([*map(node_of, labels, tables)])),
             decision=pl.lit(""),
             note=pl.lit(""),
@@ -115,6 +120,24 @@ class Proposals:
         named = pl.col("node").replace(called)
         listed = beside.sort("node").group_by("number").agg(named.str.join("; "))
         return own.join(listed, on="number", how="left", maintain_order="left")["node"]
+
+    def _before(self, table: pl.DataFrame) -> pl.Series:
+        """The labels of each record that the reference had, with their titles; else empty."""
+        nothing, told = pl.repeat("", len(table), eager=True), self.run.identity.get("reference")
+        given = (one["path"] for one in self.run.inputs if one["role"] == "reference")
+        kept = Path(next(given, "")).parent / RESTRICTED / INSTANCES.file
+        if self.run.instances is None or told is None or not kept.is_file():
+            return nothing
+        if sha256_of(kept.parents[1] / RESULT) != told["sha256"]:
+            return nothing
+        ids, hierarchy = table["instance"].unique(), self.run.hierarchy
+        old = pl.scan_parquet(kept).filter(pl.col("instance").is_in(ids.implode()), label=1)
+        lost = old.collect().join(kept_labels(self.run, ids), on=["instance", "node"], how="anti")
+        met = lost["node"].unique().to_list()
+        called = {n: hierarchy.describe(hierarchy.index(n)) for n in met if n in hierarchy}
+        named = lost.sort("node").with_columns(pl.col("node").replace(called))
+        listed = named.group_by("instance").agg(pl.col("node").str.join("; "))
+        return table.join(listed, on="instance", how="left", maintain_order="left")["node"]
 
     @cached_property
     def certain(self) -> list[Change]:

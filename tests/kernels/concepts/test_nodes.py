@@ -1,4 +1,4 @@
-"""Nodes of a hierarchy in representations whose content is known."""
+"""Nodes of a hierarchy in representations whose content is known; areas beside plain loops."""
 
 from __future__ import annotations
 
@@ -11,89 +11,72 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.analyses.concepts.node_probes import Below, areas, instances_below, membership
-from audit.analyses.concepts.nodes import node_frame
+from audit.analyses.concepts.node_probes import area_of, node_frame, placements
 from fixtures.examples import examples
 from fixtures.labelled import tree
 
 HIERARCHY = tree("bell horn < sound", "red blue < sight", "sky < blue", "sound sight < all")
 LEAVES = ("bell", "horn", "red", "sky")
-Answers = Sequence[Sequence[str] | None]
-
-
-def layer(vectors: Mapping[str, Sequence[float]], each: int, noise: float) -> Any:
-    means = np.repeat([vectors[leaf] for leaf in LEAVES], each, axis=0)
-    return means + np.random.default_rng(0).normal(scale=noise, size=means.shape)
-
-
-def frame(
-    layers: Mapping[str, Any],
-    labels: Sequence[Sequence[str]],
-    answers: Answers | None = None,
-    groups: Sequence[str | None] | None = None,
-) -> pl.DataFrame:
-    columns = {
-        "id": [f"i{row}" for row in range(len(labels))],
-        "labels": labels,
-        "answers": answers or [None] * len(labels),
-        "group": groups or [None] * len(labels),
-    }
-    lists = dict.fromkeys(("labels", "answers"), pl.List(pl.String))
-    table = pl.DataFrame(columns, schema_overrides=lists | {"group": pl.String})
-    return node_frame(HIERARCHY, layers, "last", table, range(3))
-
-
-def of_leaves(each: int, answers: Mapping[str, str] | None = None, **layers: Any) -> pl.DataFrame:
-    labels = [[leaf] for leaf in LEAVES for _ in range(each)]
-    said = answers and [[answers.get(leaf, leaf)] for leaf, *_ in labels]
-    return frame(layers, labels, said)
-
-
 APART: dict[str, Sequence[float]] = dict(zip(LEAVES, np.eye(4).tolist(), strict=True))
 TOGETHER = APART | {"horn": (1, 0, 0, 0)}
-NOTHING: dict[str, Sequence[float]] = dict.fromkeys(LEAVES, (0, 0, 0, 0))
 
 
-def told(table: pl.DataFrame, column: str) -> dict[str, Any]:
-    return dict(zip(table["node"], table[column], strict=True))
+def of_leaves(
+    each: int,
+    answers: Mapping[str, str | None] | None = None,
+    groups: int = 0,
+    noise: float = 0.1,
+    **looks: Mapping[str, Sequence[float]],
+) -> dict[str, dict[str, Any]]:
+    """The lines of nodes; each layer looks as it is said of leaves."""
+    labels = [leaf for leaf in LEAVES for _ in range(each)]
+    said = [None if answers is None else answers.get(leaf, leaf) for leaf in labels]
+    table = pl.DataFrame({
+        "id": [f"i{row}" for row in range(len(labels))],
+        "labels": [[leaf] for leaf in labels],
+        "answers": pl.Series([one and [one] for one in said], dtype=pl.List(pl.String)),
+        "group": pl.Series([f"g{row // groups}" if groups else None for row in range(len(labels))],
+                           dtype=pl.String),
+    })  # fmt: skip
+    drawn = np.random.default_rng(0)
+    layers = {
+        name: np.array([of[leaf] for leaf in labels])
+        + drawn.normal(scale=noise, size=(4 * each, 4))
+        for name, of in looks.items()
+    }
+    found = node_frame(HIERARCHY, layers, "last", table, range(3))
+    return {row["node"]: row for row in found.iter_rows(named=True)}
 
 
 def test_what_is_apart_is_read_and_separated() -> None:
-    found = of_leaves(60, last=layer(APART, 60, 0.1))
+    found = of_leaves(60, last=APART)
 
-    assert {*found["node"]} == {"sound", "sight", *LEAVES, "blue"}
-    assert found["readable_low"].min() > 0.75
-    assert found["separable_low"].drop_nulls().min() > 0.75
-    assert found["predicted"].null_count() == found["groups"].null_count() == len(found)
-    assert told(found, "parent") == {
-        "sound": "all",
-        "sight": "all",
-        "bell": "sound",
-        "horn": "sound",
-        "red": "sight",
-        "blue": "sight",
-        "sky": "blue",
+    assert {node: row["parent"] for node, row in found.items()} == {
+        "sound": "all", "sight": "all", "bell": "sound", "horn": "sound", "red": "sight",
+        "blue": "sight", "sky": "blue",
+    }  # fmt: skip
+    assert {node: row["siblings"] for node, row in found.items()} == dict.fromkeys(found, 1) | {
+        "sky": 0
     }
-    assert told(found, "siblings") == dict.fromkeys(found["node"], 1) | {"sky": 0}
+    assert min(row["readable_low"] for row in found.values()) > 0.75
+    assert min(row["separable_low"] or 1 for row in found.values()) > 0.75
+    assert {row["predicted"] for row in found.values()} == {None}
+    assert {row["instances"] for row in found.values()} == {60, 120}
 
 
-def test_noise_holds_no_concept_and_chains_are_named_by_the_deepest() -> None:
-    found = of_leaves(200, last=layer(NOTHING, 200, 1.0))
-    folded = told(found, "folded_into")
-
-    assert ((found["readable"] - 0.5).abs() < 0.08).all()
-    assert folded == dict.fromkeys(folded, None) | {"blue": "sky"}
+def test_noise_holds_no_concept() -> None:
+    found = of_leaves(200, last=dict.fromkeys(LEAVES, (0, 0, 0, 0)), noise=1)
+    assert all(abs(row["readable"] - 0.5) < 0.08 for row in found.values())
 
 
 def test_siblings_of_one_vector_are_not_separated_but_by_an_earlier_layer() -> None:
-    found = of_leaves(80, first=layer(APART, 80, 0.1), last=layer(TOGETHER, 80, 0.1))
-    rows = {one["node"]: one for one in found.iter_rows(named=True)}
+    found = of_leaves(80, first=APART, last=TOGETHER)
 
-    assert (rows["bell"]["sibling"], rows["horn"]["sibling"]) == ("horn", "bell")
-    assert rows["bell"]["separable"] == pytest.approx(0.5, abs=0.12)
-    assert (rows["bell"]["best_layer"], rows["red"]["best_layer"]) == ("first", "last")
-    assert rows["bell"]["best_separable"] > 0.95
-    assert rows["bell"]["sibling_instances"] == 80
+    assert (found["bell"]["sibling"], found["horn"]["sibling"]) == ("horn", "bell")
+    assert found["bell"]["separable"] == pytest.approx(0.5, abs=0.12)
+    assert (found["bell"]["best_layer"], found["red"]["best_layer"]) == ("first", "last")
+    assert found["bell"]["best_separable"] > 0.95
+    assert found["bell"]["sibling_instances"] == 80
 
 
 def test_of_several_siblings_the_hardest_is_told() -> None:
@@ -102,101 +85,82 @@ def test_of_several_siblings_the_hardest_is_told() -> None:
     labels = [[leaf] for leaf in looks for _ in range(40)]
     z = np.array([[looks[leaf], 0.0] for leaf, *_ in labels])
     z += np.random.default_rng(0).normal(scale=0.3, size=z.shape)
-    columns = {"id": [f"i{row}" for row in range(200)], "labels": labels}
     nothing = {"answers": pl.lit(None, pl.List(pl.String)), "group": pl.lit(None, pl.String)}
-    table = pl.DataFrame(columns).with_columns(**nothing)
-    found = told(node_frame(wide, {"last": z}, "last", table, range(2)), "sibling")
+    table = pl.DataFrame({"id": [f"i{row}" for row in range(200)], "labels": labels})
+    found = node_frame(wide, {"last": z}, "last", table.with_columns(**nothing), range(2))
+    told = dict(found.select("node", "sibling").iter_rows())
 
-    assert found["c"] == "d"
-    assert found["d"] == "c"
-
-
-def test_what_predictions_confuse_is_unused_and_counted() -> None:
-    found = of_leaves(60, {"horn": "bell"}, last=layer(APART, 60, 0.1))
-
-    assert told(found, "unused_low")["bell"] > 0
-    assert told(found, "predicted") | {"sky": 1} == {
-        "bell": 0.5,
-        "horn": 0.5,
-        "red": 1,
-        "blue": 1,
-        "sound": 1,
-        "sight": 1,
-        "sky": 1,
-    }
-    assert told(found, "unused")["horn"] == pytest.approx(0.5, abs=0.02)
-    assert told(found, "taken_for_sibling")["horn"] == 60
-    assert told(found, "sibling_taken_for_it")["bell"] == 60
-    assert told(found, "taken_for_sibling")["sky"] is None
+    assert (told["c"], told["d"]) == ("d", "c")
 
 
-def test_instances_without_an_answer_say_nothing_of_its_use() -> None:
-    labels = [[leaf] for leaf in LEAVES for _ in range(60)]
-    answers = [one if place % 2 else None for place, one in enumerate(labels)]
-    found = frame({"last": layer(APART, 60, 0.1)}, labels, answers)
+def test_what_answers_confuse_is_unused_and_what_is_not_known_says_nothing() -> None:
+    found = of_leaves(60, {"horn": "bell"}, last=APART)
+    silent = of_leaves(60, {"horn": None, "bell": None}, last=APART)
 
-    assert {*found.filter(pl.col("siblings") > 0)["predicted"]} == {1.0}
-
-
-SETS = st.lists(st.sampled_from(HIERARCHY.nodes), min_size=1, max_size=3, unique=True)
-
-
-@examples(15)
-@given(st.lists(st.tuples(SETS, st.none() | SETS), min_size=40, max_size=60))
-def test_mistakes_and_support_are_those_of_a_plain_search(
-    said: list[tuple[list[str], list[str] | None]],
-) -> None:
-    def below(labels: Sequence[str], node: str) -> bool:
-        return any(node in HIERARCHY.ancestors(one, with_self=True) for one in labels)
-
-    labels = [own for own, _ in said]
-    answers = [answered for _, answered in said]
-    z = np.random.default_rng(0).normal(size=(len(said), 3))
-    found = frame({"last": z}, labels, answers)
-    support = {node: sum(below(own, node) for own in labels) for node in HIERARCHY.nodes}
-    tested = [node for node, n in support.items() if min(n, len(said) - n) >= 11]
-    assert told(found, "instances") == {node: support[node] for node in tested}
-    for row in found.drop_nulls("sibling").iter_rows(named=True) if any(answers) else ():
-        one, other = row["node"], row["sibling"]
-        taken = [
-            below(own, one) and not below(own, other)
-            and below(answered or (), other) and not below(answered or (), one)
-            for own, answered in said
-        ]  # fmt: skip
-        assert row["taken_for_sibling"] == sum(taken)
+    assert {node: row["predicted"] for node, row in found.items() if row["siblings"]} == {
+        "bell": 0.5, "horn": 0.5, "red": 1, "blue": 1, "sound": 1, "sight": 1,
+    }  # fmt: skip
+    assert found["bell"]["unused_low"] > 0
+    assert found["horn"]["unused"] == pytest.approx(0.5, abs=0.02)
+    assert (silent["red"]["predicted"], silent["horn"]["predicted"]) == (1, None)
 
 
-def test_whole_groups_are_in_one_half_and_a_node_needs_eleven_of_them() -> None:
-    labels = pl.Series([[leaf] for leaf in LEAVES for _ in range(12)])
-    member, ids = membership(HIERARCHY, labels), [f"i{row}" for row in range(48)]
-    groups = [f"g{row // 4}" if row % 4 else None for row in range(48)]
-    found = instances_below(HIERARCHY, member, ids, groups, range(2))
-    few = instances_below(HIERARCHY, member, ids, [f"g{row // 3}" for row in range(48)], [0])
-
-    assert len(instances_below(HIERARCHY, member, ids, None, [0]).tested) == 7
-    assert {HIERARCHY.nodes[one] for one in found.tested} == {"sound", "sight"}
-    assert len(few.tested) == 0
-    for half in found.fitted:
-        assert all(len({*half[found.unit == one].tolist()}) == 1 for one in set(found.unit))
-
-
-def test_a_half_without_an_instance_on_a_side_does_not_count() -> None:
-    fitted = [np.array([0, 1, 0, 0, 1, 1], bool), np.array([1, 1, 0, 0, 1, 0], bool)]
-    member = np.array([[1], [1], [0], [0], [1], [0]], bool)
-    z = np.array([[2.0], [0], [1], [3], [0], [4]])
-    below = Below(member, np.array([0]), {}, {}, np.arange(6), fitted)
-    rows, own = np.arange(6), np.array([0])
-    value, *_ = areas(z, below, [np.ones((1, 1)), np.ones((1, 1))], rows, own)[0]
-    unfitted = areas(z, below, [np.full((1, 1), np.nan)] * 2, rows, own)[0]
-
-    assert np.isnan(value)  # one instance below alone was judged
-    assert np.isnan(unfitted).all()
+def test_a_node_needs_eleven_instances_and_groups_on_either_side() -> None:
+    assert [len(of_leaves(each, last=APART)) for each in (5, 10, 11)] == [0, 2, 7]
+    assert {*of_leaves(12, groups=2, last=APART)} == {"sound", "sight"}
+    assert not of_leaves(12, groups=3, last=APART)
 
 
 def test_units_of_a_layer_change_no_node() -> None:
-    z = layer(TOGETHER, 40, 0.3)
-    first, second = of_leaves(40, last=z), of_leaves(40, last=100 * z - 7)
+    scale = {leaf: np.multiply(of, 100) - 7 for leaf, of in TOGETHER.items()}
+    first, second = of_leaves(40, last=TOGETHER), of_leaves(40, last=scale, noise=10)
 
-    assert first["node"].equals(second["node"])
-    assert (first["readable"] - second["readable"]).abs().max() < 0.02
-    assert of_leaves(5, last=z[::8])["node"].to_list() == []
+    assert [*first] == [*second]
+    assert all(row["readable"] == pytest.approx(second[node]["readable"], abs=0.02)
+               for node, row in first.items())  # fmt: skip
+
+
+SCORED = st.lists(st.tuples(st.sampled_from([0.0, 1.0, 2.0, 5.0]), st.booleans()), min_size=2)
+BOTH = SCORED.filter(lambda rows: len({inside for _, inside in rows}) == 2)
+
+
+@examples(60)
+@given(BOTH)
+def test_a_placement_is_the_share_of_the_other_side_that_is_on_its_right_side(
+    rows: list[tuple[float, bool]],
+) -> None:
+    found = placements(np.array([s for s, _ in rows]), np.array([inside for _, inside in rows]))
+    for placed, (score, inside) in zip(found, rows, strict=True):
+        gaps = [
+            score - other if inside else other - score for other, side in rows if side != inside
+        ]
+        assert placed == pytest.approx(sum((gap > 0) + (gap == 0) / 2 for gap in gaps) / len(gaps))
+
+
+@pytest.mark.parametrize("groups", [60, 20, 7])
+def test_residuals_are_summed_in_a_group_before_they_are_squared(groups: int) -> None:
+    rng = np.random.default_rng(3)
+    side = rng.choice([1, 0, np.nan], 60, p=[0.3, 0.6, 0.1])
+    placed, unit = np.where(np.isnan(side), np.nan, rng.random(60)), rng.permutation(60) % groups
+    placed[:2] = np.nan
+    sides = [[r for r in range(60) if side[r] == one and placed[r] == placed[r]] for one in (1, 0)]
+    means, error = [sum(placed[r] for r in rows) / len(rows) for rows in sides], 0.0
+    for one in set(unit):
+        pull = 0.0
+        for rows, mean in zip(sides, means, strict=True):
+            n = len({unit[r] for r in rows})
+            own = [placed[r] - mean for r in rows if unit[r] == one]
+            pull += sum(own) / len(rows) * (n / (n - 1)) ** 0.5
+        error += pull**2
+    value, low, high = area_of(placed, side, unit)
+    assert value == pytest.approx(means[0])
+    assert high - value == pytest.approx(min(1.96 * error**0.5, 1 - value))
+    assert value - low == pytest.approx(min(1.96 * error**0.5, value))
+
+
+def test_no_instances_misplaced_is_not_certainty_and_one_unit_is_nothing() -> None:
+    side = np.repeat([1.0, 0.0], 10)
+    value, low, _ = area_of(np.ones(20), side, np.arange(20))
+    assert value == 1
+    assert low == pytest.approx(1 - 1.96 * (2 / (12**2 * 10)) ** 0.5)
+    assert np.isnan(area_of(np.ones(20), side, np.repeat([0, 1], 10))).all()

@@ -75,6 +75,8 @@ def test_without_splits_a_shortcut_never_learns_from_its_own_fold() -> None:
     assert found["split"].unique().to_list() == ["all"]
     assert values(found)["roc_auc"] < 0.6  # knowing its own label, it would be 1
     assert "All" not in found["relation"]
+    told = stated((f"head {k}", NOUN, f"instance {k}", f"c{k % 2}", k % 2 == 0) for k in range(60))
+    assert values(measured(told, model(told), model="concept_alone"))["roc_auc"] > 0.9
 
 
 def test_what_was_not_answered_is_counted_and_not_measured() -> None:

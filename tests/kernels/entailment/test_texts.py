@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -16,8 +17,15 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from audit.analyses.entailment.dataset import EVENT, NOUN
 from audit.analyses.entailment.quality import diversity, with_uniqueness
-from audit.analyses.entailment.text_measures import bleu_counts, bleu_words, rouge
+from audit.analyses.entailment.text_measures import (
+    bleu_counts,
+    bleu_words,
+    meteor_by,
+    rouge,
+)
+from audit.base.errors import InputError
 from fixtures.entailed import stated
+from fixtures.wordnet_files import Synset, write_wordnet
 
 VOCABULARY = "the a big dog dogs barks wild well-known PersonX's animal, cats."
 PHRASES = st.lists(st.sampled_from(VOCABULARY.split(" ")), max_size=6).map(" ".join)
@@ -60,6 +68,19 @@ def test_precisions_are_those_of_sacrebleu(cases):
 @given(st.text("ab1 .,-'&!?;:()[]{}\"#$%*+/<=>@\\^_`|~é9", max_size=14))
 def test_words_are_those_of_the_script_that_sacrebleu_follows(text):
     assert bleu_words(text) == Tokenizer13a()(text).split()
+
+
+def test_meteor_takes_the_synonyms_of_a_folder(tmp_path: Path) -> None:
+    write_wordnet(tmp_path, {"car": Synset(["car", "auto"]), "dog": Synset(["dog"])})
+    with pytest.raises(InputError):
+        meteor_by(tmp_path / "nowhere")
+    for name in (f"{kind}.{pos}" for kind in ("data", "index") for pos in ("verb", "adj", "adv")):
+        (tmp_path / name).write_text("  1 a licence\n")
+    score = meteor_by(tmp_path)
+    one_chunk = 1 - 0.5 * (1 / 2) ** 3
+    assert score("auto", ["dog", "car"]) == 0.5
+    assert score("a dog", ["A dog", "dog"]) == pytest.approx(one_chunk)
+    assert score("dog", ["car"]) == 0
 
 
 def by_hand(concept: str, others: set[str]) -> tuple[float, float]:

