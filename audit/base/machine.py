@@ -42,7 +42,7 @@ def give_back_freed_memory() -> None:
 
 
 EXTRAS = {
-    "model": ("torch",),
+    "model": ("torch", "statsmodels"),
     "spark": ("pyspark",),
     "explain": ("captum", "shap"),
     "concepts": ("sklearn",),

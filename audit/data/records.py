@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 from polars.datatypes import DataTypeClass
@@ -14,10 +13,6 @@ from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.table import Table, column_among, name_among
 
 _LISTS = (pl.List, pl.Array)
-ATTRIBUTION_COLUMNS = ("id", "target", "tokens", "scores")
-"""Columns that attributions must have."""
-ATTRIBUTION_DEFAULTS: Mapping[str, Any] = {"method": "attribution", "model": "model", "seed": 0}
-"""Defaults for columns or values that are missing."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,7 @@ from pydantic import TypeAdapter
 from audit.analyses.concepts.analysis import Concepts
 from audit.analyses.entailment.analysis import Entailment
 from audit.analyses.explanations.analysis import Explanations
-from audit.analyses.explanations.reading import sound_rows
-from audit.analyses.explanations.row_files import read_rows
+from audit.analyses.explanations.reading import REQUIRED, read_rows, sound_rows
 from audit.analyses.preference.analysis import Preference
 from audit.base.errors import InputError, PluginError, first_cases
 from audit.base.plugins import added
@@ -24,7 +23,6 @@ from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.analysis import Analysis, FileAnalysis
 from audit.checks.check import Check, Outcome
 from audit.checks.waivers import WaiverCheck
-from audit.data.records import ATTRIBUTION_COLUMNS
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
@@ -51,7 +49,7 @@ def settings_of(name: str, stated: Mapping[str, Any]) -> Stored:
 
 def attribution_rows(path: Path) -> pl.DataFrame:
     """The rows of a file of attributions that are sound and have finite scores alone."""
-    return sound_rows(read_rows(path, ATTRIBUTION_COLUMNS), (), path)[0]
+    return sound_rows(read_rows(path, REQUIRED), (), path)[0]
 
 
 def added_checks() -> tuple[Check, ...]:

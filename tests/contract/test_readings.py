@@ -102,7 +102,7 @@ def of_attributions(folder: Path, **options: Any) -> Found:
     row = {"id": "n", "target": "x", "text": "ab", "tokens": ["<go>", "ab"], "scores": [0.5, 0.1],
            "offsets": [[0, 0], [0, 2]]}  # fmt: skip
     found = read_attributions(at(folder, ("a.jsonl", json.dumps(row) + "\n")), **options)
-    return found.scores.lengths.tolist(), found.readings
+    return found.rows["scores"].to_list(), found.readings
 
 
 def of_evidence(folder: Path, named: tuple[tuple[str, str], ...] = ()) -> Found:
@@ -112,8 +112,7 @@ def of_evidence(folder: Path, named: tuple[tuple[str, str], ...] = ()) -> Found:
     told = [{"id": one, "target": to} for one, to in named] or [{"id": "1"}, {"id": "2"}]
     lines = "".join(json.dumps(row | {"marks": [n, 1]}) + "\n" for n, row in enumerate(told))
     found = read_attributions(at(folder, ("a.jsonl", text)), at(folder, ("e.jsonl", lines)))
-    assert found.evidence is not None
-    return found.evidence.marks.values.tolist(), found.readings
+    return found.rows["marks"].to_list(), found.readings
 
 
 def of_positions(folder: Path, second: str = "next") -> Found:
@@ -290,10 +289,10 @@ TOLD = [
          {"transform": "sigmoid"}),
     Told("analyses.entailment.reading._readings", "entails", "--classes FILE",
          of_premises, {"classes": ["entailment", "not_entailment"]}),
-    Told("analyses.explanations.reading._readings", "'<go>'", "--special-tokens all",
+    Told("analyses.explanations.reading._special_tokens", "'<go>'", "--special-tokens all",
          of_attributions, {"special": "all"}),
-    Told("analyses.explanations.reading._of_texts", "each label of its text", "a column target",
-         of_evidence, {"named": (("2", "x"), ("1", "x"))}),
+    Told("analyses.explanations.reading.read_attributions", "each label of its text",
+         "a column target", of_evidence, {"named": (("2", "x"), ("1", "x"))}),
     Told("hierarchies.formats.edges.keyed", "'name'", "--hierarchy-child COL",
          of_hierarchy("h.csv", "id,name,parent\n1,a,\n2,b,a\n3,c,a\n"), {"child": "id"}),
     Told("hierarchies.formats.edges.keyed", "without a row", "give each a row",

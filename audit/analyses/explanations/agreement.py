@@ -1,179 +1,213 @@
 """Whether attribution methods choose the same tokens, and whether people choose them too.
 
 *Dynamic Top-k Estimation Consolidates Disagreement between Feature Attribution Methods* (Kamp,
-Beinborn, Fokkens).
+Beinborn, Fokkens), equations 1 and 2: a token's relevance is the share of the m methods that choose
+it; agreement is the mean relevance of the tokens that any method chooses. It equals the mean size
+of the sets over the size of their union, for two sets (1 + Jaccard) / 2, and is at least 1 / m.
+Scores are signed: a token that speaks against the label is not among the highest.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
+from scipy.special import gammaln
 
-from audit.analyses.explanations.attributions import Attributions
-from audit.analyses.explanations.lists import equal_lengths, matrix
-from audit.analyses.explanations.top_tokens import (
-    Compat,
-    agreement,
-    expected_agreement,
-    peaks,
+from audit.analyses.explanations.declared import MAIN_K, TABLES
+from audit.analyses.explanations.rows import (
+    by_row,
+    clustered_means,
+    means,
+    of_one_length,
     ranking,
     row_keys,
 )
 from audit.base.dag import BoolArray, FloatArray, IntArray
+from audit.base.declared import schema
 from audit.base.errors import InputError
-from audit.engine.statistics.means import Clusters, Means, clusters_by, instance_means
+from audit.engine.statistics.association import ratio
 
-UNIT = ["id", "target", "model", "seed", "text"]
-"""What distinguishes units, which are rows side by side; other tokens are another text."""
+UNIT = ["id", "target", "model", "seed", "tokens"]
+"""What distinguishes units, which are rows side by side."""
 HUMAN = "human"
 """Name of the people's marks among the methods."""
 ALL = "all methods"
 """Name of the set of all methods, the human left out."""
-MAIN_K = 4
-"""The fixed k of figure 3 of *Dynamic Top-k Estimation*."""
 MOST_K = 10
 """The largest k of curves."""
 GAIN_KS = (1, 2, 3, 4, 5)
 """Values of k that table 1 of *Dynamic Top-k Estimation* compares peaks with."""
 LENGTH_GROUPS = 4
 """Number of groups of units by number of tokens, about equally large."""
+Compat: TypeAlias = Literal["kamp"] | None
+"""None: the rule of `scipy.signal.find_peaks` on scores between two minus infinities. "kamp": the
+rule of the code released with *Dynamic Top-k Estimation*."""
+ROUNDING = 1e-12
+"""Relative difference that rounding alone may make."""
 
 
-@dataclass(frozen=True, eq=False)
-class Agreed:
+def agreement(chosen: BoolArray) -> FloatArray:
+    """Equation 2 of sets of tokens, shape (..., sets, tokens); NaN where no token is chosen."""
+    sizes = chosen.sum(axis=-1)
+    return ratio(sizes.sum(axis=-1) / sizes.shape[-1], chosen.any(axis=-2).sum(axis=-1))
+
+
+def expected_agreement(set_sizes: IntArray, n_tokens: int) -> FloatArray:
+    """Mean agreement of independent random sets of these sizes, exactly, for any number of sets.
+
+    ``mean(k) * sum over s = 1..n of (1 / s) * product over j of C(s, k_j) / C(n, k_j)``. The sum is
+    the mean of one over the size U of the union: if every token gets a random time in [0, 1], then
+    ``1 / U`` is the integral of ``(1 - x)^(U - 1)``, and given that t tokens have come, none of
+    them is in a set with the probability that the product states for ``s = n - t``. Sizes have the
+    shape (..., m), and are not above the number of tokens; NaN where all sets are empty.
+
+    >>> expected_agreement(np.array([[2, 2]]), 5).round(4).tolist()
+    [0.65]
+    """
+    flat = np.sort(set_sizes.reshape(-1, set_sizes.shape[-1]), axis=1)
+    sizes, which = np.unique(flat, axis=0, return_inverse=True)
+    log_factorial = gammaln(np.arange(n_tokens + 1) + 1.0)
+    s, k = np.arange(1, n_tokens + 1), sizes[:, :, None]
+    logs = log_factorial[s] - log_factorial[np.maximum(s - k, 0)]
+    logs = (logs - log_factorial[n_tokens] + log_factorial[n_tokens - k]).sum(axis=1)
+    terms = np.where(s >= sizes[:, -1:], np.exp(np.minimum(logs, 0.0)) / s, 0.0)
+    expected = np.where(sizes[:, -1] > 0, sizes.mean(axis=1) * terms.sum(axis=1), np.nan)
+    return np.asarray(expected[which.reshape(set_sizes.shape[:-1])])
+
+
+def peaks(scores: FloatArray, compat: Compat = None) -> BoolArray:
+    """Dynamic k: local maxima that are at least the mean of their row, shape as given.
+
+    *Dynamic Top-k Estimation Consolidates Disagreement between Feature Attribution Methods*,
+    section 4, which asks for more than the mean; with at least the mean, as in the released code,
+    every row that is not empty has a peak. A score that misses the mean by rounding alone, as a
+    third among thirds may, reaches it. Of equal neighbours the middle one is the peak, of two the
+    first, as by `scipy.signal.find_peaks`, whose package takes longer to load than a run to
+    measure; with ``compat="kamp"`` equal tokens at an end are none, nor is the only token of a row.
+    """
+    n = scores.shape[-1]
+    between = np.full((*scores.shape[:-1], n + 2), -np.inf)
+    between[..., 1:-1] = scores
+    flat, chosen = between.reshape(-1), np.zeros(between.shape, np.bool_)
+    starts = np.flatnonzero(np.r_[True, flat[1:] != flat[:-1]])
+    ends, level = np.r_[starts[1:], len(flat)] - 1, flat[starts]
+    higher = (level[1:-1] > level[:-2]) & (level[1:-1] > level[2:])
+    first, last = starts[1:-1][higher], ends[1:-1][higher]
+    if compat == "kamp":
+        at_end = (first < last) & ((first % (n + 2) == 1) | (last % (n + 2) == n))
+        first, last = (side[~at_end & (n > 1)] for side in (first, last))
+    chosen.reshape(-1)[(first + last) // 2] = True
+    below = scores - scores.max(axis=-1, keepdims=True)
+    least = below.sum(axis=-1, keepdims=True) * (1 + ROUNDING)
+    return np.asarray(chosen[..., 1:-1] & (below * n >= least))
+
+
+_SETS = schema(
+    ("first second together", pl.String),
+    ("methods", pl.Int64),
+    ("agreement chance_sizes gain", pl.Float64),
+)
+
+
+class Agreed(NamedTuple):
     """Agreement of each unit: what several methods say of one prediction.
 
-    Args:
-        units: One row per unit: `UNIT`, ``item`` (place of the evidence, null if there is none),
-            ``tokens``.
-        sets: One row per set of methods, a pair or one named in ``together``: ``first, second,
-            together, methods`` (their number), and ``members``, places of methods, the human last.
-        methods: Names of the methods, and of the human if there is evidence.
-        peaks: Number of peaks, NaN where a method has no scores, shape (n_units, n_methods);
-            ``tied``, whether keys decided which tokens are the `MAIN_K` highest; ``constant``,
-            whether all scores are equal.
-        value: Agreement of the peaks (rule 0) and at k (rule k), shape (n_units, rules, n_sets);
-            NaN where a member is absent.
-        chance: Expected agreement of random sets of as many tokens, of the same shape.
+    ``sets`` has a row per ``unit``, set of methods (a pair, ``first, second``, or all ``together``)
+    and rule (``k``, null for the peaks): ``agreement``, ``chance_sizes``, that of random sets as
+    large, and ``gain``, by how much the peaks agree more. ``chosen`` has a row per unit and method:
+    number of ``peaks``; ``tied``, whether keys decided which are the `MAIN_K` highest;
+    ``constant``, whether all scores are equal. Both have ``id, model, tokens``, their number.
     """
 
-    units: pl.DataFrame
     sets: pl.DataFrame
-    methods: tuple[str, ...]
-    peaks: FloatArray
-    tied: FloatArray
-    constant: FloatArray
-    value: FloatArray
-    chance: FloatArray
+    chosen: pl.DataFrame
 
 
-def agreed(attributions: Attributions, *, compat: Compat = None, seed: int = 0) -> Agreed:
+def agreed(rows: pl.DataFrame, *, compat: Compat = None, seed: int = 0) -> Agreed:
     """Measure agreement@k of all pairs of methods, of methods and people, and of all methods.
 
     Rows whose model also read the explanation of another instance are left out. Of two rows of one
-    unit and method the first is kept.
-
-    Args:
-        attributions: Scores of at least one method.
-        compat: "kamp": peaks as in the released code.
-        seed: Seed of ties, which do not depend on the order of rows.
-
-    Raises:
-        InputError: A method is named as people.
+    unit and method the first is kept. The ``seed`` decides ties, in any order of rows. InputError
+    if a method is named as people are.
     """
-    own = attributions.own_rows()
-    kept = own.unique([*UNIT, "method"], keep="first", maintain_order=True)
-    methods = kept["method"].unique().sort().to_list()
-    if HUMAN in methods:
+    if HUMAN in rows["method"]:
         raise InputError(f"no method may be named {HUMAN!r}", hint="rename the method")
-    units = kept.group_by(UNIT).agg(pl.col("item").max()).sort(UNIT)
-    units = units.with_columns(tokens=attributions.words.lengths[units["text"].to_numpy()])
-    numbered = units.select(UNIT).with_row_index("unit")
-    placed = kept.join(numbered, on=UNIT, nulls_equal=True, maintain_order="left")
-    rows = np.full((len(units), len(methods)), -1, np.int64)
-    of = placed["method"].replace_strict(methods, range(len(methods)), return_dtype=pl.Int64)
-    rows[placed["unit"].to_numpy(), of.to_numpy()] = placed["row"].to_numpy()
-    keys = row_keys(attributions.rows, seed)[np.maximum(rows, 0)]
-    item = units["item"].fill_null(-1).to_numpy()
-    if (item >= 0).any():
-        keys = np.column_stack([keys, row_keys(units.with_columns(method=pl.lit(HUMAN)), seed)])
-        rows = np.column_stack([rows, item])
-        methods.append(HUMAN)
-    sets, n = _sets(methods), units["tokens"].to_numpy().astype(np.int64)
-    members, present = sets["members"].to_list(), rows >= 0
-    value = np.full((len(units), MOST_K + 1, len(sets)), np.nan)
-    chosen = np.full((3, *rows.shape), np.nan)
-    for places in equal_lengths(n, width=len(methods)):
-        scores = _scores(attributions, rows[places], int(n[places[0]]), methods)
-        order = ranking(scores.reshape(-1, scores.shape[2]), keys[places].reshape(-1))
-        picked = peaks(scores, compat)
-        if methods[-1] == HUMAN:
-            picked[:, -1] &= scores[:, -1] > 0
-        chosen[:, places] = (
-            picked.sum(axis=-1),
-            order.tied_at(MAIN_K).reshape(picked.shape[:2]),
-            (order.levels[:, -1] == 0).reshape(picked.shape[:2]),
-        )
-        value[places] = _values(picked, order.ranks.reshape(picked.shape), members)
-    for column, own in enumerate(members):
-        value[~present[:, own].all(axis=1), :, column] = np.nan
-    chosen = np.where(present, chosen, np.nan)
-    sizes = np.nan_to_num(chosen[0]).astype(np.int64)
-    chance = np.where(np.isnan(value), np.nan, _chance(sizes, n, members))
-    own_peaks, tied, constant = chosen
-    return Agreed(units, sets, tuple(methods), own_peaks, tied, constant, value, chance)
-
-
-def _sets(methods: list[str]) -> pl.DataFrame:
-    """All pairs of methods, each method with the human, and all methods where they are three."""
-    sets: list[tuple[list[int], str | None, str | None, str | None]] = [
-        ([a, b], methods[a], methods[b], None) for a, b in combinations(range(len(methods)), 2)
+    own = rows.filter(~pl.col("borrowed"))
+    own = own.unique([*UNIT, "method"], keep="first", maintain_order=True)
+    people = own.drop_nulls("marks").unique(UNIT, keep="first", maintain_order=True)
+    people = people.with_columns(method=pl.lit(HUMAN), scores="marks")
+    methods = pl.Enum([*own["method"].unique().sort(), HUMAN])
+    every = pl.concat([own, people]).with_columns(key=row_keys(pl.concat([own, people]), seed))
+    every = every.with_columns(pl.col("method").cast(methods)).sort("method", maintain_order=True)
+    units = every.group_by(UNIT, maintain_order=True).agg("method", "scores", "key")
+    units = units.with_row_index("unit").with_columns(pl.col("tokens").list.len().cast(pl.Int64))
+    parts = [
+        _of_methods(some, len(methods.categories) - 1, compat)
+        for _, some in units.group_by("method", maintain_order=True)
     ]
-    own = [place for place, name in enumerate(methods) if name != HUMAN]
-    if len(own) > 2:
-        sets.append((own, None, None, ALL))
-    text = dict.fromkeys(("first", "second", "together"), pl.String)
-    frame = pl.DataFrame(sets, {"members": pl.List(pl.Int64), **text}, orient="row")
-    return frame.with_columns(methods=pl.col("members").list.len().cast(pl.Int64))
+    return Agreed(*map(pl.concat, zip(*parts, strict=True)))
 
 
-def _scores(attributions: Attributions, rows: IntArray, n: int, methods: list[str]) -> FloatArray:
-    """Scores of methods and marks of people, zeros where absent, shape (n_units, n_methods, n)."""
-    scores = np.zeros((*rows.shape, n))
-    for column, name in enumerate(methods):
-        there, evidence = rows[:, column] >= 0, attributions.evidence
-        of = evidence.marks if name == HUMAN and evidence else attributions.scores
-        scores[there, column] = matrix(of, rows[there, column], n)
-    return scores
+def _of_methods(units: pl.DataFrame, together: int, compat: Compat) -> Agreed:
+    """The agreement of units that have the same methods, all if so many are ``together``."""
+    methods = units["method"][0]
+    people = methods.last() == HUMAN
+    sets = [*map(list, combinations(range(len(methods)), 2))]
+    if len(methods) - people == together > 2:
+        sets.append([*range(together)])
+    chosen, value, chance = _arrays(units, people, sets, compat)
+    rules = pl.DataFrame({"k": [None, *range(1, MOST_K + 1)]}, {"k": pl.Int64})
+    named = units.select("unit", "id", "model", "tokens")
+    named = named.join(rules, how="cross", maintain_order="left_right")
+    frames = [named.clear().with_columns(pl.lit(None, of).alias(one) for one, of in _SETS.items())]
+    frames = [frames[0].cast({"first": methods.dtype, "second": methods.dtype})]
+    for place, members in enumerate(sets):
+        columns = {"agreement": value[place], "chance_sizes": chance[place],
+                   "gain": value[place, :, :1] - value[place]}  # fmt: skip
+        pair = methods.gather(members) if len(members) == 2 else methods.clear(2)
+        told = named.with_columns(
+            pl.lit(pair[0], methods.dtype).alias("first"),
+            pl.lit(pair[1], methods.dtype).alias("second"),
+            pl.lit(None if pair[0] else ALL, pl.String).alias("together"),
+            pl.lit(len(members), pl.Int64).alias("methods"),
+            *(pl.Series(name, of.ravel()).fill_nan(None) for name, of in columns.items()),
+        )
+        frames.append(told)
+    each = units.select("unit", "id", "model", "method", "tokens").explode("method")
+    of_each = zip(("peaks", "tied", "constant"), chosen, strict=True)
+    told = each.with_columns(pl.Series(name, of.ravel()) for name, of in of_each)
+    return Agreed(pl.concat(frames), told)
 
 
-def _values(picked: BoolArray, ranks: IntArray, members: list[list[int]]) -> FloatArray:
-    """Agreement of units of one length by their peaks and at each k, (n_units, rules, n_sets)."""
-    value = np.empty((len(picked), MOST_K + 1, len(members)))
-    bits = [np.packbits(ranks < k, axis=-1) for k in range(1, MOST_K + 1)]
-    for column, own in enumerate(members):
-        value[:, 0, column] = agreement(picked[:, own])
-        for k, of_k in enumerate(bits, start=1):
-            union = np.bitwise_count(np.bitwise_or.reduce(of_k[:, own], axis=1)).sum(axis=-1)
-            value[:, k, column] = min(k, picked.shape[2]) / union
-    return value
-
-
-def _chance(peaks: IntArray, n: IntArray, members: list[list[int]]) -> FloatArray:
-    """Expected agreement of random sets, shape (n_units, rules, n_sets)."""
-    chance = np.empty((len(n), MOST_K + 1, len(members)))
-    fixed = dict[int, FloatArray]()
-    tokens, k = np.repeat(n, MOST_K), np.tile(np.arange(1, MOST_K + 1), len(n))
-    for column, own in enumerate(members):
-        chance[:, 0, column] = expected_agreement(peaks[:, own], n)
-        if len(own) not in fixed:
-            sizes = np.repeat(np.minimum(tokens, k)[:, None], len(own), axis=1)
-            fixed[len(own)] = expected_agreement(sizes, tokens).reshape(-1, MOST_K)
-        chance[:, 1:, column] = fixed[len(own)]
-    return chance
+def _arrays(
+    units: pl.DataFrame, human: bool, sets: list[list[int]], compat: Compat
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Number of peaks, whether the `MAIN_K` highest are tied, and whether all are equal, shape (3,
+    units, methods); agreement and its chance by the peaks and at each k, (sets, units, rules)."""
+    methods, n = len(units["method"][0]), units["tokens"].to_numpy()
+    scores = units["scores"].explode().explode().to_numpy()
+    keys = units["key"].explode().to_numpy().reshape(len(units), methods)
+    starts, chosen = (np.cumsum(n) - n) * methods, np.zeros((3, len(units), methods))
+    value, chance = np.empty((2, len(sets), len(units), MOST_K + 1))
+    for places, length in of_one_length(n, width=methods):
+        at = starts[places, None] + np.arange(length * methods)
+        some = scores[at].reshape(len(places), methods, length)
+        order = ranking(some.reshape(-1, length), keys[places].reshape(-1))
+        picked, ranks = peaks(some, compat), order.places.reshape(some.shape)
+        if human:
+            picked[:, -1] &= some[:, -1] > 0
+        flags = np.stack([order.tied_at(MAIN_K), order.first[:, -1] == 0])
+        chosen[0, places] = picked.sum(axis=2)
+        chosen[1:, places] = flags.reshape(2, len(places), methods)
+        picks = np.stack([picked, *(ranks < k for k in range(1, MOST_K + 1))], axis=1)
+        sizes = picks.sum(axis=3)
+        for place, members in enumerate(sets):
+            value[place, places] = agreement(picks[:, :, members])
+            chance[place, places] = expected_agreement(sizes[:, :, members], length)
+    return chosen, value, chance
 
 
 def agreement_tables(found: Agreed) -> dict[str, pl.DataFrame]:
@@ -184,127 +218,122 @@ def agreement_tables(found: Agreed) -> dict[str, pl.DataFrame]:
     ``(agreement - chance) / (1 - chance)``, null where chance is 1. ``lengths`` holds the sets of
     more than two methods, or else the pairs.
     """
-    models = clusters_by(found.units, ["model"])
-    together = found.sets["together"].is_not_null().to_numpy()
-    return {
-        "agreement": _summary(found, models, np.ones_like(together)),
-        "lengths": _summary(found, _by_length(found), together if together.any() else ~together),
-        "differences": _differences(found, models, ~together),
-        "gains": _gains(found, models),
-        "chosen": _chosen(found, models),
+    pairs = found.sets.filter(pl.col("together").is_null())
+    several = found.sets.filter(pl.col("together").is_not_null())
+    counts = means(found.chosen, ["model", "method"], "peaks", "tokens", "tied", "constant")
+    k = pl.lit(MAIN_K, pl.Int64).alias("k")
+    frames = {
+        "agreement": _summary(found.sets, ["model"]),
+        "lengths": _by_length(found.chosen, pairs if several.is_empty() else several),
+        "differences": _differences(pairs).with_columns(k),
+        "gains": _gains(pairs.filter(pl.col("second") != HUMAN)),
+        "chosen": _ends(counts, "peaks").with_columns(k),
     }
+    return {name: TABLES[name].cast(frame) for name, frame in frames.items()}
 
 
-Parts = tuple[pl.DataFrame, Clusters]
-"""Groups of units that tables have a row for: the columns that name each, and its units."""
+def _ends(told: pl.DataFrame, value: str) -> pl.DataFrame:
+    """Means with the ends and the number of instances of one value under their plain names."""
+    return told.rename({f"{value}_{one}": one for one in ("low", "high", "sd", "n")})
 
 
-def _by_length(found: Agreed) -> Parts:
-    """One part per model and group of lengths, named by its least and largest number of tokens.
+def _summary(sets: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    keys, chance = [*by, "first", "second", "together", "methods", "k"], pl.col("chance_sizes")
+    above = sets.with_columns(above=pl.col("agreement") - chance)
+    told = means(above, keys, "agreement", "chance_sizes", "above")
+    corrected = (pl.col("agreement") - chance) / (1 - chance)
+    return (
+        _ends(told, "agreement")
+        .rename({"above": "above_chance"})
+        .with_columns(
+            pl.col("low", "high").clip(0, 1),
+            rule=pl.when(pl.col("k").is_null()).then(pl.lit("dynamic")).otherwise(pl.lit("fixed")),
+            corrected_sizes=pl.when(chance < 1 - ROUNDING).then(corrected),
+        )
+        .sort(pl.col("together").is_not_null(), "k", *keys)
+    )
+
+
+def _by_length(chosen: pl.DataFrame, sets: pl.DataFrame) -> pl.DataFrame:
+    """The agreement of groups of units, named by their least and largest number of tokens.
 
     The groups are cut at quantiles of the number of tokens over all units, so that units of one
     length share a group.
     """
-    tokens = found.units["tokens"].to_numpy()
-    shares = np.arange(1, LENGTH_GROUPS) / LENGTH_GROUPS
-    cuts = np.sort(tokens)[(shares * len(tokens)).astype(np.int64)] if len(tokens) else tokens
-    frame = found.units.with_columns(group=np.searchsorted(np.unique(cuts), tokens, "left"))
+    units = chosen.select("unit", "tokens").unique().sort("tokens")
+    tokens = units["tokens"].to_numpy()
+    cuts = np.unique(tokens[len(tokens) * np.arange(1, LENGTH_GROUPS) // LENGTH_GROUPS])
+    groups = units.with_columns(group=pl.Series(np.searchsorted(cuts, tokens, "left")))
     limits = {"tokens_from": pl.col("tokens").min(), "tokens_to": pl.col("tokens").max()}
-    limited = frame.with_columns(**{name: limit.over("group") for name, limit in limits.items()})
-    return clusters_by(limited, ["model", *limits])
+    limited = groups.select("unit", **{name: of.over("group") for name, of in limits.items()})
+    return _summary(sets.join(limited, on="unit", maintain_order="left"), ["model", *limits])
 
 
-def _means(values: FloatArray, parts: Parts) -> Means:
-    """Means of values of shape (n_units, ...), the last axes as columns."""
-    return instance_means(values.reshape(len(values), -1), parts[1])
-
-
-def _mean(values: FloatArray, parts: Parts) -> pl.Series:
-    return pl.Series(_means(values, parts).value.ravel()).fill_nan(None)
-
-
-def _crossed(parts: Parts, *others: pl.DataFrame) -> pl.DataFrame:
-    """A row for each part and each row of the others, the last fastest, as `_means` has them."""
-    table = parts[0]
-    for other in others:
-        table = table.join(other, how="cross", maintain_order="left_right")
-    return table
-
-
-def _summary(found: Agreed, parts: Parts, chosen: BoolArray) -> pl.DataFrame:
-    rule = ["dynamic", *["fixed"] * MOST_K]
-    rules = pl.DataFrame({"rule": rule, "k": [None, *range(1, MOST_K + 1)]})
-    sets = found.sets.filter(pl.Series(chosen)).drop("members")
-    value, chance = found.value[..., chosen], found.chance[..., chosen]
-    mean, above = _means(value, parts), _means(value - chance, parts)
-    by_sizes = pl.col("chance_sizes")
-    corrected = (pl.col("agreement") - by_sizes) / (1 - by_sizes)
-    table = _crossed(parts, rules, sets).with_columns(
-        **mean.interval("agreement", "low", "high", bounds=(0.0, 1.0)),
-        **mean.counts("n", "units", "undefined"),
-        chance_sizes=_mean(chance, parts),
-        **above.interval("above_chance", "above_low", "above_high"),
-    )
-    order = (pl.col("together").is_not_null(), "k")
-    names = [*parts[0].columns, *sets.columns, "rule", "k"]
-    return (
-        table.with_columns(corrected_sizes=pl.when(by_sizes < 1 - 1e-12).then(corrected))
-        .select(*names, pl.exclude(names))
-        .sort(*order, maintain_order=True)
-    )
-
-
-def _differences(found: Agreed, parts: Parts, pairs: BoolArray) -> pl.DataFrame:
+def _differences(pairs: pl.DataFrame) -> pl.DataFrame:
     """Peaks beside the main k, pair by pair: figure 3 of *Dynamic Top-k Estimation*."""
-    dynamic, fixed = found.value[:, 0, pairs], found.value[:, MAIN_K, pairs]
-    gap = _means(dynamic - fixed, parts)
-    names = found.sets.filter(pl.Series(pairs)).select("first", "second")
-    return _crossed(parts, names).with_columns(
-        k=pl.lit(MAIN_K, dtype=pl.Int64),
-        dynamic=_mean(dynamic, parts),
-        fixed=_mean(fixed, parts),
-        **gap.interval("difference", "low", "high"),
-        **gap.counts("n"),
-        undefined=gap.undefined.ravel(),
+    at_k, value = pl.col("k") == MAIN_K, pl.col("agreement")
+    beside = pairs.with_columns(
+        dynamic=pl.when(pl.col("k").is_null()).then(value),
+        fixed=pl.when(at_k).then(value),
+        difference=pl.when(at_k).then("gain"),
     )
+    told = means(beside, ["model", "first", "second"], "dynamic", "fixed", "difference")
+    return _ends(told, "difference")
 
 
-def _gains(found: Agreed, parts: Parts) -> pl.DataFrame:
+def _gains(pairs: pl.DataFrame) -> pl.DataFrame:
     """Dynamic minus fixed agreement, summed over a method's pairs with the other methods.
 
     Table 1 of *Dynamic Top-k Estimation*. A unit that lacks one of the pairs has no sum.
     """
-    pairs = found.sets.with_row_index("set").filter(
-        pl.col("together").is_null() & (pl.col("second") != HUMAN)
+    at = pairs.filter(pl.col("k").is_in(GAIN_KS))
+    each = pl.concat([at.with_columns(method=side) for side in ("first", "second")])
+    others = each.with_columns(pairs=pl.struct("first", "second").n_unique().over("method"))
+    sums = others.group_by("k", "model", "method", "pairs", "unit", "id", maintain_order=True).agg(
+        pl.col("gain").sum(), known=pl.col("gain").count()
     )
-    each = pairs.unpivot(["first", "second"], index="set", value_name="method")
-    of_methods = each.sort("set").group_by("method").agg("set").sort("method")
-    gap = found.value[:, :1] - found.value[:, GAIN_KS]
-    own = [gap[..., places].sum(axis=2) for places in of_methods["set"].to_list()]
-    mean = _means(np.stack(own, axis=2) if own else gap[..., :0], parts)
-    names = of_methods.select("method", pairs=pl.col("set").list.len().cast(pl.Int64))
-    return (
-        _crossed(parts, pl.DataFrame({"k": GAIN_KS}), names)
-        .with_columns(
-            **mean.interval("gain", "low", "high"),
-            **mean.counts("n"),
-            undefined=mean.undefined.ravel(),
-        )
-        .select("model", "method", "pairs", pl.exclude("model", "method", "pairs"))
-        .sort("k", maintain_order=True)
-    )
+    whole = sums.with_columns(gain=pl.when(pl.col("known") == pl.col("pairs")).then("gain"))
+    return _ends(means(whole, ["k", "model", "method", "pairs"], "gain"), "gain")
 
 
-def _chosen(found: Agreed, parts: Parts) -> pl.DataFrame:
-    """How many tokens each method chooses by its peaks; ``tied`` and ``constant`` are shares."""
-    mean = _means(found.peaks, parts)
-    tokens = found.units["tokens"].to_numpy()[:, None] + 0 * found.peaks
-    return _crossed(parts, pl.DataFrame({"method": found.methods})).with_columns(
-        **mean.counts("n", "units"),
-        k=pl.lit(MAIN_K, dtype=pl.Int64),
-        **mean.interval("peaks", "low", "high"),
-        sd=pl.Series(mean.sd.ravel()).fill_nan(None),
-        tokens=_mean(tokens, parts),
-        tied=_mean(found.tied, parts),
-        constant=_mean(found.constant, parts),
+def run_differences(rows: pl.DataFrame, compat: Compat = None) -> pl.DataFrame:
+    """The table ``runs``: the average pairwise difference (APD, appendix A) of runs, the seeds.
+
+    ``AD(T1, T2) = sum of |T1 - T2| / (rows * longest)``, where T holds the scores of a run, one row
+    per instance, target and method, filled up with zeros to the longest text. A run's APD is its
+    mean AD to the other runs, with an interval over instances; ``per_token`` is the same without
+    the zeros, ``median`` whether the run differs least, of equal ones the first. Only rows that all
+    runs of a model have, on the same tokens, are compared; a model with one run gives nothing. With
+    "kamp" a run is also compared with itself, as in the released code: (m - 1) / m for m runs.
+    """
+    key, run = ["model", "id", "target", "method", "tokens"], ["model", "seed"]
+    own = rows.filter(~pl.col("borrowed")).unique([*key, "seed"], keep="first", maintain_order=True)
+    own = own.with_columns(runs=pl.col("seed").n_unique().over("model"))
+    own = own.filter(pl.col("runs") > 1, pl.len().over(key) == pl.col("runs"))
+    own = own.with_columns(
+        example=pl.int_range(pl.len()), cluster="id", n=pl.col("tokens").list.len()
     )
+    others = pl.col("runs") - (compat != "kamp")
+    pairs = own.join(own.select(*key, other="scores"), on=key, maintain_order="left_right")
+    apart = by_row(pairs.select("example", "scores", "other"), ["scores", "other"], _apart)
+    sums = apart.group_by("example", maintain_order=True).agg(pl.col("apart").sum())
+    each = own.join(sums, on="example", maintain_order="left").with_columns(
+        apart=pl.col("apart") / others, longest=pl.col("n").max().over("model")
+    )
+    each = each.with_columns(difference=pl.col("apart") / pl.col("longest"))
+    beside = each.group_by(run, maintain_order=True).agg(
+        per_token=pl.col("apart").sum() / pl.col("n").sum(), longest=pl.col("longest").first()
+    )
+    table = clustered_means(each, run, "difference").join(beside, on=run, maintain_order="left")
+    mean, reach = pl.col("mean"), pl.col("reach")
+    told = table.rename({"examples": "rows", "clusters": "instances"}).with_columns(
+        difference=mean,
+        low=mean - reach,
+        high=mean + reach,
+        median=(pl.int_range(pl.len()) == mean.arg_min()).over("model"),
+    )
+    return TABLES["runs"].cast(told)
+
+
+def _apart(scores: FloatArray, others: FloatArray) -> dict[str, FloatArray]:
+    return {"apart": np.abs(scores - others).sum(axis=1)}

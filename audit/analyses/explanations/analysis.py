@@ -8,21 +8,32 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from audit.analyses.explanations.agreement import MAIN_K
-from audit.analyses.explanations.attributions import Attributions
-from audit.analyses.explanations.checks import EVIDENCE_IGNORED, METHODS_DISAGREE
-from audit.analyses.explanations.declared import FACTS, HEADLINES, SAYS, TABLES
-from audit.analyses.explanations.importance import read_accuracies
-from audit.analyses.explanations.measure import measure_explanations
-from audit.analyses.explanations.reading import read_attributions
+from audit.analyses.explanations.accuracy import accuracy_table, read_accuracies
+from audit.analyses.explanations.agreement import agreed, agreement_tables, run_differences
+from audit.analyses.explanations.alignment import (
+    aligned_rows,
+    alignment_table,
+    judged,
+    oracle_agreement,
+    with_examples,
+)
+from audit.analyses.explanations.declared import FACTS, HEADLINES, MAIN_K, SAYS, TABLES
+from audit.analyses.explanations.evidence import (
+    EVIDENCE_IGNORED,
+    compare_evidence,
+    evidence_examples,
+)
+from audit.analyses.explanations.mixed_model import compare_models
+from audit.analyses.explanations.plausibility import judged_rows, plausibility, span_scores
+from audit.analyses.explanations.reading import Attributions, read_attributions
 from audit.analyses.explanations.settings import Explaining
+from audit.base.errors import InputError
 from audit.base.progress import Progress
 from audit.base.readings import Reading
 from audit.checks.analysis import FileAnalysis
 from audit.checks.check import Check
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.titles import title_of_node
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Found, Measurements
 
@@ -34,7 +45,7 @@ class Explanations(FileAnalysis):
     name: ClassVar[str] = "explanations"
     format: ClassVar[str] = "attributions"
     stated_by: ClassVar[type[Explaining]] = Explaining
-    checks: ClassVar[tuple[Check, ...]] = (EVIDENCE_IGNORED, METHODS_DISAGREE)
+    checks: ClassVar[tuple[Check, ...]] = (EVIDENCE_IGNORED,)
     tables = TABLES
     facts = FACTS
     says = SAYS
@@ -52,13 +63,12 @@ class Explanations(FileAnalysis):
         attributions = read_attributions(
             settings.attributions,
             settings.evidence,
-            word_pieces=settings.word_pieces,
             special=settings.special_tokens,
             stop_words=settings.stop_words,
         )
         elsewhere = None
         if settings.accuracy is not None:
-            elsewhere = read_accuracies(settings.accuracy, attributions)
+            elsewhere = read_accuracies(settings.accuracy, attributions.rows["model"])
         return cls(attributions, elsewhere, settings, attributions.readings)
 
     def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:
@@ -70,31 +80,52 @@ class Explanations(FileAnalysis):
         return labels_alone(rows, instances, self.format, sources, hierarchy)
 
     def measure(self, measured: Measurements, seed: int, progress: Progress) -> Found:
-        """Measure explanations of labels that are nodes; the table of all nodes is never shared."""
+        """Measure attributions with people, with each other, and below the nodes of labels.
+
+        Raises:
+            InputError: If models are compared without evidence, or cannot be.
+        """
+        settings, kind = self.settings, self.attributions.kind
+        rows, frames = with_examples(self.attributions.rows), dict[str, pl.DataFrame]()
+        progress("comparing scores with evidence and with each other")
+        if kind or settings.informed:
+            frames |= self._alignment(rows, seed)
+        elif settings.reference_model or settings.sizes or self.elsewhere is not None:
+            raise InputError("models are compared by evidence", found="no evidence")
+        if kind:
+            own = judged_rows(rows, seed=seed)
+            spans = span_scores(own if kind != "text" else own.clear())
+            frames |= {"plausibility": plausibility(own), "spans": spans}
+        frames |= agreement_tables(agreed(rows, compat=settings.compat, seed=seed))
+        frames["runs"] = run_differences(rows, settings.compat)
+        progress("comparing nodes")
         labels = measured.loaded.dataset
-        found = measure_explanations(
-            self.attributions,
-            labels.hierarchy,
-            dict(labels.mappings.select("label", "node").iter_rows()),
-            self.settings,
-            elsewhere=self.elsewhere,
-            seed=seed,
-            progress=progress,
-        )
-        title = title_of_node(labels.hierarchy)
-        titled = {
-            name: found.frames[name].with_columns(title=title) for name in ("branches", "evidence")
+        node = dict(labels.mappings.select("label", "node").iter_rows())
+        nodes = pl.col("target").replace_strict(node, default=None, return_dtype=pl.String)
+        examples = evidence_examples(judged(rows).filter(settings.only).with_columns(node=nodes))
+        frames["evidence"] = compare_evidence(examples, labels.hierarchy)
+        return Found(frames, self._facts(labels), examples)
+
+    def _alignment(self, rows: pl.DataFrame, seed: int) -> Mapping[str, pl.DataFrame]:
+        settings, kind = self.settings, self.attributions.kind
+        aligned = aligned_rows(rows, kind, settings.informed, draws=settings.draws, seed=seed)
+        frames = {
+            "alignment": alignment_table(aligned),
+            "oracles": oracle_agreement(rows, kind, settings.informed),
+            "accuracy": accuracy_table(aligned, self.elsewhere),
         }
-        return found._replace(frames={**found.frames, **titled}, facts=self._facts(labels))
+        if reference := settings.reference_model or next(iter(settings.sizes), None):
+            own = aligned.filter(settings.only)
+            frames["models"] = compare_models(own, reference, settings.sizes or None)
+        return frames
 
     def _facts(self, labels: LabelDataset) -> Mapping[str, Any]:
         rows, ledger = self.attributions.rows, dict(self.attributions.ledger)
-        read, kept = ledger.pop("rows_read", len(rows)), ledger.pop("rows_kept", len(rows))
         known = rows["id"].is_in(labels.instances["instance"].implode())
-        evidence, settings = self.attributions.evidence, self.settings
+        settings = self.settings
         return {
-            "rows_read": read,
-            "rows": kept,
+            "rows_read": ledger.pop("rows_read"),
+            "rows": ledger.pop("rows_kept"),
             "left_out": ledger,
             "instances": rows["id"].n_unique(),
             "examples": rows.select("id", "target").n_unique(),
@@ -103,8 +134,8 @@ class Explanations(FileAnalysis):
             "methods": rows["method"].unique().sort().to_list(),
             "models": rows["model"].unique().sort().to_list(),
             "seeds": rows.select("model", "seed").n_unique(),
-            "evidence": None if evidence is None else evidence.kind,
-            "annotators": None if evidence is None else evidence.items["annotators"].max(),
+            "evidence": self.attributions.kind or None,
+            "annotators": rows["annotators"].max(),
             "only": settings.only,
             "draws": settings.draws,
             "k": MAIN_K,

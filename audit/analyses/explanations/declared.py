@@ -4,35 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from audit.analyses.explanations.agreement import MAIN_K
-from audit.base.declared import (
-    NONE,
-    Columns,
-    Mark,
-    Table,
-    chance,
-    count,
-    estimate,
-    key,
-    mean,
-    node,
-    setting,
-    text,
-    total,
-    whole,
-)
+from audit.base import declared as kinds
+from audit.base.declared import NONE, Columns, Mark, Table, chance, count, estimate, key, mean, text
 from audit.base.figures import Curve, Matrix
 from audit.results.parts import Headline
 from audit.results.shared_tables import Sentence
 
-_AGREEING = (
-    *text("first second together", "Method|With|Or"),
-    *whole("methods"),
-    *text("rule", "Tokens"),
-    *setting("k", "k"),
-)
+MAIN_K = 4
+"""The fixed k of figure 3 of *Dynamic Top-k Estimation*."""
+_UNBOUNDED = "it has no fixed bounds"
+_ENDS = "low high"
+_OF = text("method model", "Method|Model")
+_NODE = (*kinds.node("node", "Node", title="title"), *kinds.whole("depth"), *text("model", "Model"))
+_INSTANCES = (*count("instances", "Instances"), *count("examples", of=NONE))
 _AGREEMENT = (
-    *mean("agreement", "Agreement", n="n", ends="low high", mark=Mark("", "chance_sizes")),
+    *text("first second together", "Method|With|Or"),
+    *kinds.whole("methods"),
+    *text("rule", "Tokens"),
+    *kinds.setting("k", "k"),
+    *mean("agreement", "Agreement", n="n", ends=_ENDS, mark=Mark("", "chance_sizes")),
     *mean("chance_sizes", "Chance", n="n"),
     *mean("above_chance", "Above it", n="n", low=-1.0, ends="above_low above_high"),
     *estimate("corrected_sizes", n="n", reason="it has no least value"),
@@ -41,20 +31,15 @@ _AGREEMENT = (
 TABLES: Mapping[str, Table] = {
     "alignment": Table(
         Columns(
-            text("method model", "Method|Model"),
+            _OF,
             key("oracle subset", "Oracle|Examples"),
             chance("absent", type="string"),
             chance("family"),
             estimate(
-                "delta_a",
-                "Delta-A",
-                n="clusters",
-                reason="a correlation",
-                ends="low high",
-                mark=Mark(),
+                "delta_a", "Delta-A", n="clusters", reason="a correlation", ends=_ENDS, mark=Mark()
             ),
             estimate("correlation delta_a_zeros", n="clusters", reason="correlations"),
-            chance("p_t q", "|q"),
+            chance("t p_t q", "||q"),
             mean("undefined_share", n="examples"),
             count("clusters", "Instances"),
             count("examples", of=NONE),
@@ -64,9 +49,9 @@ TABLES: Mapping[str, Table] = {
     ),
     "plausibility": Table(
         Columns(
-            text("method model", "Method|Model"),
+            _OF,
             key("metric", "Metric"),
-            mean("value", "Value", n="n", low=-1.0, ends="low high"),
+            mean("value", "Value", n="n", low=-1.0, ends=_ENDS),
             mean("chance", n="n", low=-1.0),
             count("n"),
         ),
@@ -76,7 +61,7 @@ TABLES: Mapping[str, Table] = {
         first=16,
     ),
     "agreement": Table(
-        Columns(text("model", "Model"), _AGREEING, _AGREEMENT),
+        Columns(text("model", "Model"), _AGREEMENT),
         title="Do the methods agree?",
         row="two methods or a set of them, a rule and k",
         first=6,
@@ -90,42 +75,20 @@ TABLES: Mapping[str, Table] = {
             ),
         ),
     ),
-    "branches": Table(
-        Columns(
-            node("node", "Node", title="title"),
-            whole("depth"),
-            text("model method", "Model|Method"),
-            key("measure", "Measure"),
-            chance("family"),
-            estimate(
-                "mean", "Mean", n="instances", reason="a mean of several measures", ends="low high"
-            ),
-            chance("rest difference difference_low difference_high", "Elsewhere|Difference"),
-            chance("smallest p_value q_value", "||q"),
-            count("instances", "Instances"),
-            count("examples", of=NONE),
-        ),
-        title="Where the reasons differ",
-        row="a node, model, method and measure",
-        first=6,
-    ),
     "evidence": Table(
         Columns(
-            node("node", "Node", title="title"),
-            whole("depth"),
-            text("model", "Model"),
+            _NODE,
             chance("compared", type="string"),
             chance("family"),
             mean("concordance", "Concordance", n="instances", mark=Mark()),
             mean("marked", "Marked", n="instances"),
-            estimate("tokens", n="instances", reason="it has no fixed bounds"),
+            estimate("tokens", n="instances", reason=_UNBOUNDED),
             chance(
                 "concordance_elsewhere concordance_difference concordance_low concordance_high"
                 " marked_elsewhere tokens_elsewhere p_value q_value",
                 "Elsewhere||||||q",
             ),
-            count("instances", "Instances"),
-            count("examples", of=NONE),
+            _INSTANCES,
         ),
         title="Evidence that scores follow",
         row="a node and model",
@@ -157,9 +120,9 @@ TABLES: Mapping[str, Table] = {
             text("method", "Method"),
             key("oracle subset", "Oracle|Examples"),
             text("data", "Data"),
-            whole("n models", "Points"),
+            kinds.whole("n models", "Points"),
             text("absent"),
-            chance("r", "r", ends="low high"),
+            chance("r", "r", ends=_ENDS),
             chance("p", "p"),
         ),
         title="Delta-A with accuracy",
@@ -172,15 +135,11 @@ TABLES: Mapping[str, Table] = {
             key("oracle other", "Oracle|With"),
             estimate("spearman pearson", "Spearman|Pearson", n="examples", reason="correlations"),
             estimate(
-                "mean_spearman",
-                "Within examples",
-                n="examples",
-                reason="a correlation",
-                ends="low high",
+                "mean_spearman", "Within examples", n="examples", reason="a correlation", ends=_ENDS
             ),
             count("examples", "Examples", of=NONE),
             count("texts", of=NONE),
-            total("tokens"),
+            kinds.total("tokens"),
         ),
         title="How far oracles agree",
         row="two oracles",
@@ -188,10 +147,7 @@ TABLES: Mapping[str, Table] = {
     ),
     "lengths": Table(
         Columns(
-            chance("tokens_from tokens_to", "Tokens from|To"),
-            text("model", "Model"),
-            _AGREEING,
-            _AGREEMENT,
+            chance("tokens_from tokens_to", "Tokens from|To"), text("model", "Model"), _AGREEMENT
         ),
         row="the same for texts of one length",
         records=True,
@@ -199,9 +155,9 @@ TABLES: Mapping[str, Table] = {
     "differences": Table(
         Columns(
             text("model first second", "Model|Method|With"),
-            setting("k", "k"),
+            kinds.setting("k", "k"),
             mean("dynamic fixed", "Peaks|First k", n="n"),
-            mean("difference", "Difference", n="n", low=-1.0, ends="low high"),
+            mean("difference", "Difference", n="n", low=-1.0, ends=_ENDS),
             count("n"),
         ),
         title="Peaks beside a fixed k",
@@ -211,9 +167,9 @@ TABLES: Mapping[str, Table] = {
     "gains": Table(
         Columns(
             text("model method", "Model|Method"),
-            whole("pairs"),
-            setting("k", "k"),
-            estimate("gain", "Gain", n="n", reason="a sum over pairs of methods", ends="low high"),
+            kinds.whole("pairs"),
+            kinds.setting("k", "k"),
+            estimate("gain", "Gain", n="n", reason="a sum over pairs of methods", ends=_ENDS),
             count("n"),
         ),
         title="Peaks less a fixed k, summed over pairs",
@@ -224,10 +180,10 @@ TABLES: Mapping[str, Table] = {
     "chosen": Table(
         Columns(
             text("model method", "Model|Method"),
-            setting("k", "k"),
-            estimate("tokens", "Tokens", n="n", reason="they have no fixed bounds"),
-            estimate("peaks", "Peaks", n="n", reason="they have no fixed bounds", ends="low high"),
-            estimate("sd", n="n", reason="they have no fixed bounds"),
+            kinds.setting("k", "k"),
+            estimate("tokens", "Tokens", n="n", reason=_UNBOUNDED),
+            estimate("peaks", "Peaks", n="n", reason=_UNBOUNDED, ends=_ENDS),
+            estimate("sd", n="n", reason=_UNBOUNDED),
             mean("tied constant", "Tied|Constant", n="n"),
             count("n", "Instances"),
         ),
@@ -238,16 +194,12 @@ TABLES: Mapping[str, Table] = {
     "runs": Table(
         Columns(
             text("model", "Model"),
-            setting("seed", "Seed"),
+            kinds.setting("seed", "Seed"),
             chance("median", "Median", type="boolean"),
             estimate(
-                "difference",
-                "Average difference",
-                n="instances",
-                reason="it has no fixed bounds",
-                ends="low high",
+                "difference", "Average difference", n="instances", reason=_UNBOUNDED, ends=_ENDS
             ),
-            estimate("per_token", "Per token", n="instances", reason="it has no fixed bounds"),
+            estimate("per_token", "Per token", n="instances", reason=_UNBOUNDED),
             count("instances", "Instances"),
             count("rows", of=NONE),
             chance("longest", type="integer"),
@@ -258,9 +210,9 @@ TABLES: Mapping[str, Table] = {
     ),
     "spans": Table(
         Columns(
-            text("method model", "Method|Model"),
+            _OF,
             key("rule match", "Tokens|Right are"),
-            total("labels"),
+            kinds.total("labels"),
             mean("precision recall", "Precision|Recall", n="n"),
             mean("micro", "Micro F1", n="n", ends="micro_low micro_high"),
             mean("macro", "Macro F1", n="n", ends="macro_low macro_high"),
@@ -277,51 +229,28 @@ FACTS = Columns(
     count("instances instances_without_labels", "Instances|Without labels"),
     count("examples labels", "Explained labels|Different labels", of=NONE),
     text("methods models evidence only compat", "Methods|Models|Evidence|Labels|By the rules of"),
-    whole("seeds", "Runs"),
+    kinds.whole("seeds", "Runs"),
     chance("annotators", "Annotators"),
-    setting("draws k", "Draws|k"),
+    kinds.setting("draws k", "Draws|k"),
 )
 """What each fact is."""
+_ALL = {"subset": ["all"]}
 SAYS = (
     Sentence(
         "[By {method} the reasons of {model} fit the evidence with a Delta-A of {delta_a} ({low} to"
         " {high}).]",
         "alignment",
-        where={"subset": ["all"]},
+        where=_ALL,
     ),
 )
-
-
-_METHOD = (("method", "method"), ("model", "model"))
-_COMPARED = (("method", "first"), ("method", "together"), ("other", "second"), ("model", "model"))
+_NAMED = (("method", "method"), ("model", "model"))
+_SETS = (("method", "first"), ("method", "together"), ("other", "second"), _NAMED[1], ("k", "k"))
+_AT = {"k": [None, MAIN_K]}
 HEADLINES = (
     Headline(
-        "alignment",
-        "delta_a",
-        "clusters",
-        (*_METHOD, ("oracle", "oracle")),
-        "delta_a",
-        where={"subset": ["all"]},
+        "alignment", "delta_a", "clusters", (*_NAMED, ("oracle", "oracle")), "delta_a", where=_ALL
     ),
-    Headline(
-        "agreement",
-        "agreement",
-        "n",
-        (*_COMPARED, ("k", "k")),
-        "agreement",
-        where={"k": [None, MAIN_K]},
-    ),
-    Headline("plausibility", "value", "n", _METHOD, called="metric"),
-    Headline(
-        "branches",
-        "mean",
-        "instances",
-        _METHOD[1:],
-        called="measure",
-        scope="node",
-        where={"method": [None]},
-    ),
+    Headline("agreement", "agreement", "n", _SETS, "agreement", where=_AT),
+    Headline("plausibility", "value", "n", _NAMED, called="metric"),
 )
-"""Delta-A on all examples, agreement by peaks and at the main k, plausibility; and what nodes are
-compared by, as means of all methods.
-"""
+"""Delta-A on all examples, agreement by peaks and at the main k, and plausibility."""

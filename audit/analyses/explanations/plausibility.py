@@ -1,198 +1,210 @@
-"""Whether scores of tokens point to what people point to."""
+"""Whether scores of tokens point to what people point to: tokens, and spans of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.special import stdtrit
 
-from audit.analyses.explanations.agreement import MAIN_K
-from audit.analyses.explanations.attributions import Attributions
-from audit.analyses.explanations.lists import batches, equal_lengths, matrix, pearson, ranks
-from audit.analyses.explanations.span_matches import COUNTED, matched_spans, span_f1, spans_of
-from audit.analyses.explanations.top_tokens import (
-    Ranking,
-    expected_agreement,
-    peaks,
-    ranking,
-    row_keys,
-)
+from audit.analyses.explanations.agreement import expected_agreement, peaks
+from audit.analyses.explanations.declared import MAIN_K, TABLES
+from audit.analyses.explanations.rows import Ranking, by_row, means, pearson, ranking, row_keys
 from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
 from audit.engine.statistics.association import ratio
-from audit.engine.statistics.means import clusters_by, instance_means
+from audit.engine.statistics.intervals import LEVEL
 
 MARKED = 0.5
 """Share of annotators from which on a token counts as evidence."""
 RULES = ("fixed", "dynamic", "evidence")
 """How many tokens are chosen: k; the peaks; as many as there are tokens of evidence."""
-PLAIN = (
-    *("average_precision", "average_precision_at_k", "auprc", "kendall", "spearman"),
-    *("mass_absolute", "mass_positive"),
+METRICS = (
+    *("average_precision", "spearman", "mass_absolute", "mass_positive"),
+    *(f"{metric}_{rule}" for rule in RULES for metric in ("jaccard", "token_f1")),
 )
-SETS = ("jaccard", "token_f1", "span_f1")
-METRICS = (*PLAIN, *(f"{metric}_{rule}" for rule in RULES for metric in SETS))
 """All measures, in the order of tables."""
-WITH_CHANCE = tuple(m for m in METRICS if m != "auprc" and "span" not in m)
-"""Measures whose mean over random rankings or random sets has a closed form here."""
-CHANCES = tuple(f"chance_{metric}" for metric in WITH_CHANCE)
+SPAN_RULES = (*RULES, "positive")
+"""Those by which spans are chosen: scores above 0 too, which is what a model chooses that says
+spans itself, with scores of 0 and 1."""
+MATCHES = {"exact": "exact", "overlapping": "overlapped"}
+"""By match the count of spans of the evidence that are matched."""
 
 
-def judged_rows(attributions: Attributions, *, seed: int = 0) -> pl.DataFrame:
-    """Scores of rows against their human evidence.
+def judged_rows(rows: pl.DataFrame, *, seed: int = 0) -> pl.DataFrame:
+    """Scores of rows that have evidence, and borrowed none, against it; a seed decides ties.
 
-    Args:
-        attributions: Scores with evidence.
-        seed: Seed that decides between equal scores where the first k are judged.
-
-    Returns:
-        One row per row that has evidence and borrowed none: ``id, target, model, method``, its
-        place as ``row``, ``tokens``, ``evidence`` (number of tokens that count as evidence),
-        `METRICS`, null where undefined, ``chance_*`` for those of `WITH_CHANCE`, and `COUNTED`.
+    `METRICS`, null where undefined; ``chance_`` of each, its mean over random rankings or sets of
+    the same size; and counts of ``spans`` of the evidence and, for each of `SPAN_RULES`, of
+    ``chosen_`` spans, ``exact_`` ones, those ``overlapping_`` the evidence, and those
+    ``overlapped_`` there.
     """
-    assert attributions.evidence is not None
-    judged = attributions.own_rows().drop_nulls("item")
-    keys, marks = row_keys(judged, seed), attributions.evidence.marks
-    rows, items = (judged[name].to_numpy() for name in ("row", "item"))
-    lengths = attributions.scores.lengths[rows]
-    counts = ("evidence", *COUNTED)
-    sizes = [f"size_{rule}" for rule in RULES]
-    columns = {name: np.full(len(rows), np.nan) for name in (*counts, *METRICS, *CHANCES, *sizes)}
-    for places in equal_lengths(lengths):
-        n = int(lengths[places[0]])
-        scores = matrix(attributions.scores, rows[places], n)
-        for name, of in _measures(scores, matrix(marks, items[places], n), keys[places]):
-            columns[name][places] = of
-    for part in batches(lengths):
-        both = attributions.scores.take(rows[part]), marks.take(items[part])
-        columns["spearman"][part] = pearson(*map(ranks, both))
-    total = np.nan_to_num(columns["evidence"]).astype(np.int64)
-    for rule, size in zip(RULES, map(columns.pop, sizes), strict=True):
-        pairs = np.column_stack([np.nan_to_num(size).astype(np.int64), total])
-        chance = np.where(total > 0, 2 * expected_agreement(pairs, lengths) - 1, np.nan)
-        columns[f"chance_jaccard_{rule}"] = chance
-    named = judged.select("id", "target", "model", "method", "row", tokens=lengths)
-    table = named.with_columns(pl.Series(name, of) for name, of in columns.items())
-    return table.with_columns(
-        pl.col(counts).fill_nan(0).cast(pl.Int64), pl.col(*METRICS, *CHANCES).fill_nan(None)
+    own = rows.filter(~pl.col("borrowed")).drop_nulls("marks")
+    keyed = own.select(
+        "id", "target", "model", "method", "scores", "marks", key=row_keys(own, seed)
     )
+    return by_row(keyed, ["scores", "marks"], _measures, "key").drop("key")
 
 
-def plausibility(judged: pl.DataFrame) -> pl.DataFrame:
-    """The table ``plausibility``: means over instances by model, method and metric.
-
-    Beside their 95 % intervals stands ``chance``, null if it has no closed form.
-
-    Args:
-        judged: From `judged_rows`.
-    """
-    names, grouped = clusters_by(judged, ["model", "method"])
-    of = judged.select(*METRICS, *CHANCES).fill_null(np.nan).to_numpy()
-    mean = instance_means(of[:, : len(METRICS)], grouped)
-    chance = np.full(mean.value.shape, np.nan)
-    places = [METRICS.index(metric) for metric in WITH_CHANCE]
-    chance[:, places] = instance_means(of[:, len(METRICS) :], grouped).value
-    crossed = names.join(
-        pl.DataFrame({"metric": METRICS}), how="cross", maintain_order="left_right"
-    )
-    return crossed.with_columns(
-        **mean.interval("value", "low", "high"),
-        **mean.counts("n", "rows", "undefined"),
-        chance=pl.Series(chance.ravel()).fill_nan(None),
-    )
-
-
-def _measures(
-    scores: FloatArray, marks: FloatArray, keys: UIntArray
-) -> Iterator[tuple[str, FloatArray | IntArray]]:
+def _measures(scores: FloatArray, marks: FloatArray, keys: UIntArray) -> dict[str, Any]:
     """Columns of rows of one length."""
     n = scores.shape[1]
     evidence, order = marks >= MARKED, ranking(scores, keys)
     total = evidence.sum(axis=1)
     share = np.where(total > 0, total / n, np.nan)
-    yield "evidence", total
-    average, area = _ranking_measures(order, evidence)
-    yield "average_precision", average
-    yield "auprc", area
-    yield "average_precision_at_k", _precision_at(order, evidence, MAIN_K)
-    yield "kendall", _kendall(order, marks)
+    told = {
+        "average_precision": _average_precision(order, evidence),
+        "chance_average_precision": _chance_of_precision(total, n),
+        "spearman": pearson(order.ranks, ranking(marks).ranks),
+        "chance_spearman": np.zeros(len(scores)),
+        "spans": np.bincount(_runs(evidence)[0], minlength=len(scores)),
+    }
     for name, weights in (("absolute", np.abs(scores)), ("positive", np.maximum(scores, 0.0))):
         inside = ratio((weights * evidence).sum(axis=1), weights.sum(axis=1))
-        yield f"mass_{name}", np.where(total > 0, inside, np.nan)
-        yield f"chance_mass_{name}", share
-    yield "chance_average_precision", _chance_of_precision_at(total, n, n)
-    yield "chance_average_precision_at_k", _chance_of_precision_at(total, n, MAIN_K)
-    yield "chance_kendall", np.zeros(len(scores))
-    yield "chance_spearman", np.zeros(len(scores))
-    yield "spans", spans_of(evidence)[0].sum(axis=1)
-    place = order.ranks
-    chosen = (place < MAIN_K, peaks(scores), place < total[:, None])
-    for rule, own in zip(RULES, chosen, strict=True):
-        yield from _set_measures(rule, own, evidence)
-        yield from matched_spans(rule, own, evidence)
-    yield from matched_spans("positive", scores > 0, evidence)
+        told |= {f"mass_{name}": np.where(total > 0, inside, np.nan), f"chance_mass_{name}": share}
+    place = order.places
+    chosen = (place < MAIN_K, peaks(scores), place < total[:, None], scores > 0)
+    for rule, own in zip(SPAN_RULES, chosen, strict=True):
+        told |= _of_spans(rule, own, evidence)
+        if rule in RULES:
+            told |= _of_sets(rule, own, evidence)
+    return told
 
 
-def _set_measures(
-    rule: str, chosen: BoolArray, evidence: BoolArray
-) -> Iterator[tuple[str, FloatArray]]:
+def _of_sets(rule: str, chosen: BoolArray, evidence: BoolArray) -> dict[str, FloatArray]:
     """Jaccard index and F1 of the chosen tokens and the evidence, NaN without evidence."""
-    n = chosen.shape[1]
-    size, total = chosen.sum(axis=1), evidence.sum(axis=1)
-    both, marked = (chosen & evidence).sum(axis=1), total > 0
-    jaccard, f1 = ratio(both, size + total - both), ratio(2 * both, size + total)
-    yield f"size_{rule}", size
-    yield f"jaccard_{rule}", np.where(marked, jaccard, np.nan)
-    yield f"token_f1_{rule}", np.where(marked, f1, np.nan)
-    yield f"span_f1_{rule}", span_f1(chosen, evidence)
-    expected = np.where(marked, size * total / n, np.nan)
-    yield f"chance_token_f1_{rule}", 2 * expected / np.maximum(size + total, 1)
+    n, size, total = chosen.shape[1], chosen.sum(axis=1), evidence.sum(axis=1)
+    both, marked = (chosen & evidence).sum(axis=1), np.where(total > 0, 1.0, np.nan)
+    chance = 2 * expected_agreement(np.column_stack([size, total]), n) - 1
+    return {
+        f"jaccard_{rule}": marked * ratio(both, size + total - both),
+        f"chance_jaccard_{rule}": marked * chance,
+        f"token_f1_{rule}": marked * ratio(2 * both, size + total),
+        f"chance_token_f1_{rule}": marked * 2 * size * total / n / np.maximum(size + total, 1),
+    }
 
 
-def _ranking_measures(order: Ranking, evidence: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Average precision, and the area under the curve of precision and recall (ERASER)."""
+def _average_precision(order: Ranking, evidence: BoolArray) -> FloatArray:
+    """Average precision, with the different scores as thresholds; NaN without evidence."""
     relevant = np.take_along_axis(evidence, order.order, axis=1)
     hits = np.cumsum(relevant, axis=1)
-    first, last = order.bounds
     precision = hits / np.arange(1, evidence.shape[1] + 1)
-    at_end = np.take_along_axis(precision, last, axis=1)
-    before = np.take_along_axis(precision, np.maximum(first - 1, 0), axis=1)
-    before[first == 0] = 1.0
-    total = hits[:, -1]
-    average = ratio((relevant * at_end).sum(axis=1), total)
-    return average, ratio((relevant * (at_end + before)).sum(axis=1) / 2, total)
+    at_end = np.take_along_axis(precision, order.last, axis=1)
+    return ratio((relevant * at_end).sum(axis=1), hits[:, -1])
 
 
-def _precision_at(order: Ranking, evidence: BoolArray, k: int) -> FloatArray:
-    """Precision at each hit among the first k, over ``min(k, hits)``; NaN without evidence."""
-    relevant = np.take_along_axis(evidence, order.order[:, :k], axis=1)
-    places = np.arange(1, relevant.shape[1] + 1)
-    gained = (relevant * np.cumsum(relevant, axis=1) / places).sum(axis=1)
-    return ratio(gained, np.minimum(evidence.sum(axis=1), k))
+def _chance_of_precision(total: IntArray, n: int) -> FloatArray:
+    """Expected average precision of a random ranking, without ties; NaN without evidence."""
+    harmonic = float((1 / np.arange(1, n + 1)).sum())
+    gained = total / n * (harmonic + (total - 1) / max(n - 1, 1) * (n - harmonic))
+    return ratio(gained, total)
 
 
-def _chance_of_precision_at(total: IntArray, n: int, k: int) -> FloatArray:
-    """Expected average precision of the first k of a random ranking, without ties."""
-    i = np.arange(1, min(k, n) + 1)
-    harmonic, places = float((1 / i).sum()), len(i)
-    more = (total - 1) / max(n - 1, 1)
-    gained = total / n * (harmonic + more * (places - harmonic))
-    return ratio(gained, np.minimum(total, k))
+def _runs(marked: BoolArray) -> tuple[IntArray, ...]:
+    """The row of each run of marked tokens, its first token, and the one after its last."""
+    edges = np.diff(np.pad(marked.astype(np.int8), ((0, 0), (1, 1))), axis=1)
+    return (*np.nonzero(edges == 1), np.nonzero(edges == -1)[1])
 
 
-def _kendall(order: Ranking, marks: FloatArray) -> FloatArray:
-    """Kendall's tau-b of scores and marks; time grows with the number of different marks."""
-    n = marks.shape[1]
-    ordered = np.take_along_axis(marks, order.order, axis=1)
-    first, last = order.bounds
-    excess, tied_marks = np.zeros((2, len(marks)))
-    for mark in np.unique(marks):
-        own = ordered == mark
-        sign = np.cumsum((ordered < mark).astype(np.int64) - (ordered > mark), axis=1)
-        below = sign[:, -1:] - np.take_along_axis(sign, last, axis=1)
-        excess += (own * below).sum(axis=1)
-        count = own.sum(axis=1)
-        tied_marks += count * (count - 1) / 2
-    pairs = n * (n - 1) / 2
-    tied_scores = (last - first).sum(axis=1) / 2
-    return ratio(excess, np.sqrt((pairs - tied_scores) * (pairs - tied_marks)))
+def _of_spans(rule: str, chosen: BoolArray, evidence: BoolArray) -> dict[str, IntArray]:
+    """Counts of chosen runs of tokens, and of those that are or share a token with the evidence."""
+    rows, n = chosen.shape
+    runs, there = _runs(chosen), _runs(evidence)
+    same = np.isin(*((row * (n + 1) + first) * (n + 1) + end for row, first, end in (runs, there)))
+    both = np.pad(np.cumsum(chosen & evidence, axis=1), ((0, 0), (1, 0)))
+    touched, touched_there = (
+        both[row, end] > both[row, first] for row, first, end in (runs, there)
+    )
+    return {
+        f"chosen_{rule}": np.bincount(runs[0], minlength=rows),
+        f"exact_{rule}": np.bincount(runs[0][same], minlength=rows),
+        f"overlapping_{rule}": np.bincount(runs[0][touched], minlength=rows),
+        f"overlapped_{rule}": np.bincount(there[0][touched_there], minlength=rows),
+    }
+
+
+def plausibility(judged: pl.DataFrame) -> pl.DataFrame:
+    """The table ``plausibility``, of `judged_rows`: means by model, method and metric."""
+    keys = ["model", "method", "metric"]
+    each = pl.concat(
+        judged.select(
+            "id", "model", "method", metric=pl.lit(name), value=name, chance=f"chance_{name}"
+        )
+        for name in METRICS
+    ).with_columns(pl.col("metric").cast(pl.Enum(METRICS)))
+    told = means(each, keys, "value", "chance")
+    ends = {"value_low": "low", "value_high": "high", "value_n": "n"}
+    return TABLES["plausibility"].cast(told.rename(ends))
+
+
+def span_scores(judged: pl.DataFrame) -> pl.DataFrame:
+    """The table ``spans``, of `judged_rows`: F1 by model, method, rule and match.
+
+    No row where no span is in the evidence; no interval where the F1 has no spread.
+    """
+    by, named = ["model", "method", "rule", "match"], ["id", "target", "model", "method"]
+    each = pl.concat(
+        judged.select(
+            *named, rule=pl.lit(rule), match=pl.lit(match), a=f"{match}_{rule}", b=f"{met}_{rule}",
+            c=f"chosen_{rule}", t="spans",
+        )
+        for rule in SPAN_RULES
+        for match, met in MATCHES.items()
+    ).with_columns(pl.col("rule").cast(pl.Enum(SPAN_RULES)))  # fmt: skip
+    micro, macro = _f1(by), _f1([*by, "target"])
+    asked = pl.col("target").filter(macro["f1"].is_not_null()).n_unique().over(by)
+    each = each.with_columns(
+        micro=micro["f1"],
+        of_label=macro["f1"],
+        micro_part=micro["part"],
+        labels=asked,
+        macro_part=macro["part"] / asked,
+    )
+    of_labels = each.unique([*by, "target"], keep="first", maintain_order=True)
+    of_labels = of_labels.group_by(by, maintain_order=True).agg(macro=pl.col("of_label").mean())
+    parts = each.group_by(*by, "id", maintain_order=True).agg(
+        pl.col("a", "b", "c", "t", "micro_part", "macro_part").sum(),
+        pl.col("micro", "labels").first(),
+    )
+    total, n = {one: pl.col(one).sum() for one in "abct"}, pl.len()
+    spread = (pl.col(f"{one}_part") for one in ("micro", "macro"))
+    told = (
+        parts.group_by(by, maintain_order=True)
+        .agg(
+            pl.col("micro", "labels").first(),
+            *(
+                pl.when(n > 1, (of != 0).any()).then(((of**2).sum() * n / (n - 1)).sqrt())
+                for of in spread
+            ),
+            precision=pl.when(total["c"] > 0).then(total["a"] / total["c"]),
+            recall=pl.when(total["t"] > 0).then(total["b"] / total["t"]),
+            n=n.cast(pl.Int64),
+        )
+        .join(of_labels, on=by, maintain_order="left")
+    )
+    reach = pl.Series(stdtrit(np.maximum(told["n"].to_numpy() - 1, 1), (1 + LEVEL) / 2))
+    ends = {
+        f"{one}_{end}": (pl.col(one) + side * reach * pl.col(f"{one}_part")).clip(0, 1)
+        for one in ("micro", "macro")
+        for end, side in (("low", -1), ("high", 1))
+    }
+    kept = (
+        told.with_columns(**ends)
+        .filter(pl.col("labels") > 0)
+        .sort("model", "method", "rule", "match")
+    )
+    return TABLES["spans"].cast(kept)
+
+
+def _f1(by: list[str]) -> dict[str, pl.Expr]:
+    """F1 of sums ``A, B, C, T`` of groups, null without a span of the evidence, and the linear part
+    of each row: its counts times the slopes of the F1."""
+    a, b, c, t = (pl.col(one).sum().over(by).cast(pl.Float64) for one in "abct")
+    below = a * t + b * c
+    f1 = pl.when(below > 0).then(2 * a * b / below).otherwise(0.0)
+    slopes = {"a": 2 * b - f1 * t, "b": 2 * a - f1 * c, "c": -f1 * b, "t": -f1 * a}
+    part = pl.sum_horizontal(pl.col(name) * slope for name, slope in slopes.items()) / below
+    return {
+        "f1": pl.when(t > 0).then(f1),
+        "part": pl.when(t > 0, below > 0).then(part).otherwise(0.0),
+    }

@@ -1,72 +1,90 @@
-"""Attributions from files, with the texts that they share and the human evidence for these."""
+"""Attributions from files, each row with the human evidence for it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import cast, get_args
+from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
-from audit.analyses.explanations.attributions import ROWS, Attributions, Evidence
-from audit.analyses.explanations.evidence import (
-    NO_MASK,
-    UNMATCHED,
-    Records,
-    Texts,
-    evidence_of,
-    own_records,
-    places_in,
-    records_among,
-    spans_in,
-)
-from audit.analyses.explanations.lists import (
-    Lists,
-    laid_out,
-    list_column,
-    lists_in,
-    starts_of,
-    sums,
-)
-from audit.analyses.explanations.row_files import COLUMNS, FLAG, FLAGS, NUMBER, read_rows
-from audit.analyses.explanations.words import (
-    ALL_SPECIAL,
-    Merging,
-    merged_scores,
-    merged_tokens,
-    special_tokens,
-    word_starts,
-    words_of,
-)
-from audit.analyses.explanations.words import stop_words as stop_words_named
-from audit.base.dag import IntArray
+from audit.analyses.explanations.converters import converted
+from audit.analyses.explanations.marks import TEXT, marked
+from audit.analyses.explanations.words import SPECIAL_TOKENS, stop_words, word_of
+from audit.base.declared import schema
 from audit.base.errors import InputError, SchemaError, first_cases, refuse_unknown
+from audit.base.files import bare_suffix, files_in, first_bytes, refuse_pickle
+from audit.base.json_tables import excerpt, lines_of
 from audit.base.readings import Reading
-from audit.data.records import ATTRIBUTION_COLUMNS, ATTRIBUTION_DEFAULTS, sound_records
+from audit.base.tables import open_table
+from audit.data.records import sound_records, tidy
 
+REQUIRED = ("id", "target", "tokens", "scores")
 KEY = ("id", "target", "method", "model", "seed", "borrowed")
 """What a row is known by, and the order of rows."""
-REPEATED, CONFLICTING = "repeated", "conflicting"
+PLAIN = schema(("id target method model seed group gold predicted borrowed explanation", pl.String))
+NESTED = schema(
+    ("tokens explanation_tokens", pl.List(pl.String)),
+    ("scores", pl.List(pl.Float64)),
+    ("offsets", pl.List(pl.List(pl.Int64))),
+    ("marks spans", pl.String),
+)
+FILE = {**PLAIN, **NESTED, "text": pl.String}
+"""Columns of files; ``marks`` and ``spans``, which have a list an annotator or one list alone, as
+JSON."""
+_NUMBER = re.compile(r'("(?:id|target|group|gold|predicted)"\s*:\s*)(-?[\d.][\d.eE+-]*)')
+ROWS = schema(
+    ("id target method model", pl.String),
+    ("seed", pl.Int64),
+    ("gold predicted", pl.Boolean),
+    ("group", pl.String),
+    ("borrowed", pl.Boolean),
+    ("tokens words", pl.List(pl.String)),
+    ("scores marks", pl.List(pl.Float64)),
+    ("said", pl.List(pl.String)),
+    ("annotators", pl.Int64),
+)
 ROW_REASONS = (
-    *("wrong_type", "missing_value", "length_differs", "not_finite", "no_tokens"),
-    *(REPEATED, CONFLICTING),
+    *("missing_value", "length_differs", "not_finite", "no_tokens"),
+    *("repeated", "conflicting"),
 )
 """Why rows are left out, as the ledger counts them.
 
-A value of a wrong type; no id, target, tokens or scores, or a token that is null; another number
-of scores than of tokens; a score that is missing, not a number or infinite; no token that is not
-special; a row that repeats another; and rows that differ but stand under one key, of which none
-is kept.
+No id, target, tokens or scores, a token that is null, or a value of another type; another number of
+scores than of tokens; a score that is missing or infinite; no token that is not special; a row that
+repeats another; and rows that differ but stand under one key, of which none is kept.
 """
+
+
+class Attributions(NamedTuple):
+    """Scores of tokens, one row per instance, target label, method, model and seed.
+
+    Args:
+        rows: Columns `ROWS`, sorted by `KEY`: ``gold``, whether the target is a true label, and
+            ``predicted``, whether the model gives it (null if unknown); ``group``, instances too
+            alike to stand for each other; ``borrowed``, whether the model also read the explanation
+            of another instance; ``tokens`` without special ones, and the ``words`` by which they
+            are compared. Of human evidence, null without: the share of ``annotators`` that marked
+            each token in ``marks``, and the words that they point to in ``said``.
+        kind: What the evidence is: ``marks``, ``spans`` or ``text``; empty if there is none.
+        ledger: How many rows were read, kept, and left out, by reason.
+        sources: The files that were read.
+        readings: What they were taken to mean.
+    """
+
+    rows: pl.DataFrame
+    kind: str
+    ledger: Mapping[str, int]
+    sources: tuple[Path, ...] = ()
+    readings: tuple[Reading, ...] = ()
 
 
 def read_attributions(
     path: Path | str,
     evidence: Path | str | None = None,
     *,
-    word_pieces: str | None = None,
-    special: str | Collection[str] | None = None,
+    special: str | None = None,
     stop_words: str = "paper",
 ) -> Attributions:
     """Read attributions, and the human evidence for the same texts, from JSON lines or Parquet.
@@ -79,268 +97,227 @@ def read_attributions(
         evidence: A file of evidence: ``id, target`` and ``marks``, ``spans`` or ``explanation``.
             Evidence that stands among the attributions is not read then. Without a column
             ``target``, evidence counts for each target of its text.
-        word_pieces: Merge the pieces of words: ``sum``, ``mean`` or ``max``.
-        special: Tokens that are left out, or the name of a list of them; without, those of every
-            list, and those that hold no character of a text by their offsets.
+        special: The list of tokens that are left out: ``all``, ``none`` or ``kamp``; without, all,
+            and those that hold no character of a text by their offsets.
         stop_words: The list of words that explanations do not hold: ``paper`` or ``clinical``.
 
     Raises:
         InputError: If a file is empty, holds no sound row, or no evidence fits the attributions.
         SchemaError: If a required column is missing, or has a wrong type.
     """
-    path, stop = Path(path), stop_words_named(stop_words)
-    if word_pieces is not None:
-        refuse_unknown(word_pieces, get_args(Merging), "a rule for merging word pieces", "rules")
-    named = None if special is None else special_tokens(special)
-    records, sources, readings = None, [path], list[Reading]()
-    if evidence is not None:
-        sources.append(Path(evidence))
-        held = read_rows(sources[1], ("id",))
-        records = own_records(held, stop, sources[1])
-        readings += _of_texts(held, sources[1])
-    rows = read_rows(path, ATTRIBUTION_COLUMNS)
-    unwritten = _tokens_without_text(rows) if named is None else {}
-    left_out = ALL_SPECIAL.union(unwritten) if named is None else named
-    readings += _readings(unwritten)
-    sound, faults = sound_rows(rows, left_out, path)
-    found = records_among(sound, stop, path) if records is None else records
-    lists = sound.select(_LIST).unique(maintain_order=True).with_row_index("given")
-    kept, repeats = _in_order(sound.join(lists, on=_LIST, maintain_order="left"))
-    ledger = {"rows_read": len(rows), "rows_kept": len(kept), **faults, **repeats}
+    path, readings = Path(path), list[Reading]()
+    sources = [path] if evidence is None else [path, Path(evidence)]
+    stop = _stop_words(stop_words)
+    rows = read_rows(path, REQUIRED)
+    records = None if evidence is None else read_rows(sources[1], ("id",))
+    if records is not None and not records["target"].count():
+        decision = "evidence counts for each label of its text"
+        reason = f"{sources[1].name} names no target"
+        readings.append(Reading(decision, reason, len(records), "a column target"))
+    if special is None:
+        left_out, told = _special_tokens(rows)
+        readings += told
+    else:
+        refuse_unknown(special, SPECIAL_TOKENS, "a list of special tokens", "lists")
+        left_out = SPECIAL_TOKENS[special]
+    sound, refused = sound_rows(rows, left_out, path)
+    every = _without_special(sound, left_out)
+    kept, repeats = _once(every)
+    counts = {"rows_read": len(rows), "rows_kept": len(kept), **refused, **repeats}
     if kept.is_empty():
-        counts = _counts_as_text(ledger)
-        raise InputError("a sound row of attributions is required", found=counts, where=path)
-    merging = cast(Merging | None, word_pieces)
-    texts, kept = _texts(kept, left_out, merging, found)
-    pairs = kept.select("text", "target").unique().sort("text", "target")
-    made, counted = (None, {}) if found is None else evidence_of(found, pairs, texts)
-    if records is not None and made is None:
-        raise _no_evidence(kept, records, counted, sources[-1])
-    scores = _scores(kept, texts, merging)
-    linked = _linked(kept, made)
-    ledger |= {
-        "texts": len(texts.left),
-        "special_tokens": int(laid_out(lists["tokens"])[0].is_in(list(left_out)).sum()),
-        "rows_of_one_token": int((scores.lengths == 1).sum()),
-        **counted,
-        "rows_without_evidence": linked["item"].null_count(),
+        found = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+        raise InputError("a sound row of attributions is required", found=found, where=path)
+    kind, linked, used = marked(kept, every, records, stop, sources[-1])
+    lists = every.unique(["id", "model", "given"])["given"].explode()
+    counts |= {
+        "texts": len(linked.unique(TEXT)),
+        "special_tokens": int(lists.is_in(list(left_out)).sum()),
+        "rows_of_one_token": int((linked["tokens"].list.len() == 1).sum()),
+        **used,
+        "rows_without_evidence": linked["marks"].null_count(),
     }
-    tokens = laid_out(texts.left)[0].alias("token")
-    vocabulary = texts.vocabulary.alias("word")
-    return Attributions(
-        linked,
-        scores,
-        texts.words,
-        tokens,
-        vocabulary,
-        made,
-        ledger,
-        tuple(sources),
-        tuple(readings),
-    )
+    return Attributions(linked.select(*ROWS), kind, counts, tuple(sources), tuple(readings))
 
 
-def _of_texts(held: pl.DataFrame, where: Path) -> list[Reading]:
-    """That evidence names no target."""
-    if "target" in held.columns:
-        return []
-    decision = "evidence counts for each label of its text"
-    return [Reading(decision, f"{where.name} names no target", len(held), "a column target")]
+_stop_words = stop_words
 
 
-def _readings(unwritten: Mapping[str, int]) -> list[Reading]:
-    """That tokens are special which no list names."""
-    others = {token: count for token, count in unwritten.items() if token not in ALL_SPECIAL}
-    if not others:
-        return []
-    decision = f"tokens such as {max(others, key=lambda one: others[one])!r} are left out"
-    evidence = "they hold no character of a text by their offsets"
-    return [Reading(decision, evidence, sum(others.values()), "--special-tokens all", "tokens")]
+def read_rows(path: Path, required: Collection[str]) -> pl.DataFrame:
+    """The rows of a file or folder, columns `FILE`; null where a value has another type.
 
+    Args:
+        path: JSON lines, CodiEsp's third track or MDACE, each maybe packed, or Parquet.
+        required: Columns that the file must have.
 
-def _tokens_without_text(rows: pl.DataFrame) -> dict[str, int]:
-    """Tokens whose offsets are empty wherever they are known, with how often they stand there.
-
-    A tokenizer gives such offsets to the tokens that it adds, whatever their names. A row of which
-    no token has others does not count.
+    Raises:
+        InputError: If it is none of these, or has no rows.
+        SchemaError: If a required column is missing, or one has a wrong type.
     """
-    if "offsets" not in rows.columns:
-        return {}
+    parts = files_in(path) if path.is_dir() else [path]
+    if any(bare_suffix(part) == ".parquet" for part in parts):
+        frame = _typed(open_table(path).frame(), path)
+    else:
+        found = [one for one in map(_of_text, parts) if len(one)]
+        frame = _typed(pl.concat(found, how="diagonal") if found else pl.DataFrame(), path)
+    if frame.is_empty():
+        raise InputError("a file with rows is required", found="none", where=path)
+    named = [one for one in FILE if frame[one].count()]
+    if missing := [name for name in required if name not in named]:
+        raise SchemaError(
+            f"the columns {first_cases(required)} are required",
+            found=f"{first_cases(named) or 'none'} with values, without {first_cases(missing)}",
+            where=path,
+        )
+    return frame
+
+
+def _of_text(part: Path) -> pl.DataFrame:
+    """The rows of a file of text as Polars types them, null where it cannot."""
+    refuse_pickle(part, first_bytes(part), "attributions and evidence")
+    if (published := converted(part)) is not None:
+        return published
+    lines = [*lines_of(part)]
+    try:
+        return _objects("".join(line for _, line in lines))
+    except pl.exceptions.PolarsError:
+        where, line = next(one for one in lines if not _is_object(one[1]))
+        raise InputError(
+            "attributions and evidence are lines of JSON objects, or Parquet",
+            found=excerpt(line.rstrip("\n")),
+            where=where,
+            hint="write_ndjson of Polars, or to_json(lines=True) of pandas, writes lines; "
+            "null stands for a score that is no number",
+        ) from None
+
+
+def _objects(lines: str) -> pl.DataFrame:
+    """Objects on lines; numbers that name something, such as 428.0, stay as they are written."""
+    content = _NUMBER.sub(r'\1"\2"', lines).encode("utf-8", "replace")
+    return pl.read_ndjson(content, schema=FILE, ignore_errors=True)
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return len(_objects(line)) == 1
+    except pl.exceptions.PolarsError:
+        return False
+
+
+def _typed(frame: pl.DataFrame, where: Path) -> pl.DataFrame:
+    """Columns `FILE` of a frame of any columns."""
+    there = [name for name in FILE if name in frame.columns]
+    plain = tidy(frame.select(name for name in there if name in PLAIN), where)
+    columns = {name: pl.col(name) for name in there}
+    columns |= {name: pl.lit(plain[name]) for name in plain.columns}
+    for name in ("marks", "spans"):
+        if name in there and frame.schema[name].is_nested():
+            text = pl.struct(name).struct.json_encode().str.strip_prefix(f'{{"{name}":')
+            columns[name] = pl.when(pl.col(name).is_not_null()).then(text.str.strip_suffix("}"))
+    try:
+        return frame.select(
+            (columns[name] if name in columns else pl.lit(None)).cast(kind).alias(name)
+            for name, kind in FILE.items()
+        )
+    except pl.exceptions.PolarsError as error:
+        raise SchemaError(
+            "the columns tokens and scores must hold lists of texts and of numbers, marks and "
+            "offsets lists of numbers and of pairs",
+            found=str(error).split("\n")[0],
+            where=where,
+        ) from None
+
+
+def _special_tokens(rows: pl.DataFrame) -> tuple[frozenset[str], list[Reading]]:
+    """The tokens of all lists, and those whose offsets are empty wherever they are known."""
+    # A tokenizer gives such offsets to the tokens that it adds; not to all tokens of a row.
     known = rows.filter(pl.col("offsets").list.len() == pl.col("tokens").list.len())
-    tokens, (firsts, ends) = laid_out(known["tokens"])[0], spans_in(known["offsets"])
-    empty = (firsts.values == ends.values) & (firsts.values >= 0)
-    frame = pl.DataFrame({"token": tokens, "empty": empty, "row": firsts.owner})
-    placed = frame.filter(pl.col("empty") & ~pl.col("empty").all().over("row"))
-    counts = placed.drop_nulls("token")["token"].value_counts()
-    elsewhere = frame.filter(~pl.col("empty"))["token"].unique()
-    return dict(counts.filter(~pl.col("token").is_in(elsewhere.implode())).iter_rows())
+    tokens = known.select("tokens", "offsets", row=pl.int_range(pl.len()))
+    tokens, pair = tokens.explode("tokens", "offsets").drop_nulls("tokens"), pl.col("offsets")
+    empty = (pair.list.len() == 2) & (pair.list.first() == pair.list.last())
+    tokens = tokens.with_columns(empty=empty.fill_null(False))
+    added = tokens.filter("empty", ~pl.col("empty").all().over("row"))["tokens"]
+    elsewhere = tokens.filter(~pl.col("empty"))["tokens"].unique()
+    others = added.filter(~added.is_in([*SPECIAL_TOKENS["all"], *elsewhere])).to_list()
+    if not others:
+        return SPECIAL_TOKENS["all"], []
+    told = f"tokens such as {max(sorted({*others}), key=others.count)!r} are left out"
+    evidence = "they hold no character of a text by their offsets"
+    reading = Reading(told, evidence, len(others), "--special-tokens all", "tokens")
+    return SPECIAL_TOKENS["all"].union(others), [reading]
 
 
 def sound_rows(
     rows: pl.DataFrame, special: Collection[str], where: object
 ) -> tuple[pl.DataFrame, Mapping[str, int]]:
-    """The sound rows, and how many were left out by reason; rows may still repeat each other.
+    """The sound rows, with flags, and how many were left out by reason.
 
-    Columns that the file lacks are added; ``gold``, ``predicted`` and ``borrowed`` become true or
-    false.
-
-    Raises:
-        SchemaError: If ``gold`` or ``predicted`` may be read in two ways, or holds labels of which
-            none is a target.
+    Rows may still repeat each other; scores of special tokens may be anything. SchemaError if
+    ``gold`` or ``predicted`` may be read in two ways, or holds labels of which none is a target.
     """
-    missing = [name for name in COLUMNS if name not in rows.columns]
-    flags = [_label_or_flag(rows, name, where) for name in FLAGS if name in rows.columns]
-    full = rows.with_columns(pl.lit(None, COLUMNS[name]).alias(name) for name in missing)
-    full = full.with_columns(
-        *flags,
-        *(pl.col(name).fill_null(value) for name, value in ATTRIBUTION_DEFAULTS.items()),
-        *(pl.lit(None, pl.Boolean).alias(name) for name in FLAGS if name in missing),
-    ).with_columns(pl.col("borrowed").fill_null(False))
-    tokens, scores = pl.col("tokens"), pl.col("scores")
+    tokens, scores, seed = pl.col("tokens"), pl.col("scores"), pl.col("seed")
+    number = seed.cast(pl.Int64, strict=False)
+    lacking = (
+        pl.col(*REQUIRED).is_null(),
+        tokens.list.contains(None),
+        number.is_null() & seed.is_not_null(),
+    )
+    full = rows.with_columns(
+        *(_flag(rows, name, where) for name in ("gold", "predicted")),
+        borrowed=pl.col("borrowed").str.to_lowercase().is_in(["true", "1"]).fill_null(False),
+        method=pl.col("method").fill_null("attribution"),
+        model=pl.col("model").fill_null("model"),
+        seed=number.fill_null(0),
+        missing=pl.any_horizontal(*lacking),
+        place=pl.int_range(pl.len()),
+    )
     alike = tokens.list.len() == scores.list.len()
-    reasons: dict[str, pl.Expr | pl.Series] = {
-        "wrong_type": pl.col("fault"),
-        "missing_value": pl.any_horizontal(pl.col(*ATTRIBUTION_COLUMNS).is_null())
-        | tokens.list.eval(pl.element().is_null()).list.any(),
+    each = full.filter(alike).select("place", "tokens", "scores").explode("tokens", "scores")
+    left = each.filter(~tokens.is_in(list(special)))
+    unsaid = left.filter(~scores.is_finite().fill_null(False))["place"].unique()
+    reasons = {
+        "missing_value": pl.col("missing"),
         "length_differs": ~alike,
-        "not_finite": _not_finite(full, special),
-        "no_tokens": tokens.list.eval(pl.element().is_in(list(special))).list.all(),
+        "not_finite": pl.col("place").is_in(unsaid.implode()),
+        "no_tokens": ~pl.col("place").is_in(left["place"].unique().implode()),
     }
     refused = pl.coalesce(pl.when(found).then(pl.lit(reason)) for reason, found in reasons.items())
-    found = sound_records(full.with_columns(refused=refused).drop("fault"), ROW_REASONS)
+    found = sound_records(full.with_columns(refused=refused).drop("missing", "place"), ROW_REASONS)
     return found.frame, found.ledger
 
 
-def _not_finite(rows: pl.DataFrame, special: Collection[str]) -> pl.Series:
-    """Whether a score of each row is no finite number, of a token that is not special."""
-    alike = pl.col("tokens").list.len() == pl.col("scores").list.len()
-    paired = rows.select(pl.when(alike).then(pl.col("tokens", "scores")))
-    (tokens, starts), (scores, _) = laid_out(paired["tokens"]), laid_out(paired["scores"])
-    unsaid = ~(scores.is_finite().fill_null(False) | tokens.is_in(list(special)))
-    return pl.Series(sums(Lists(unsaid.fill_null(True).to_numpy(), starts)) > 0)
-
-
-def _label_or_flag(rows: pl.DataFrame, name: str, where: object) -> pl.Series:
+def _flag(rows: pl.DataFrame, name: str, where: object) -> pl.Expr:
     """Whether each row has the flag: it is true, 1, or the label that is the row's target."""
-    values, kinds = rows[name], rows[f"{name}:kind"]
-    others = rows.filter(kinds != FLAG)
-    written = set(others[name].drop_nulls().str.to_lowercase().unique())
-    targets = set(others["target"].drop_nulls().unique()) if name != "borrowed" else set()
-    for no, yes in (("0", "1"), ("false", "true")):
-        if not written or not written <= {no, yes}:
-            continue
-        if not {no, yes} & targets:
-            return values.str.to_lowercase().is_in([yes, "true"]).alias(name)
-        if (kinds == NUMBER).any():
-            raise SchemaError(
-                f"the column {name!r} must hold true and false, or labels as text",
-                found=f"the numbers {no} and {yes}, which are targets too",
-                where=where,
-                hint="write true and false, since 1 may also stand for the label 1",
-            )
-    if written and targets.isdisjoint(others[name]):
+    value, targets = pl.col(name).str.to_lowercase(), {*rows["target"].drop_nulls()}
+    written = {*rows[name].drop_nulls().str.to_lowercase()}
+    if written <= {"true", "false"}:
+        return (value == "true").alias(name)
+    numbers = written <= {"0", "1", "0.0", "1.0"}
+    if numbers and targets.isdisjoint(("0", "1")):
+        return value.is_in(["1", "1.0"]).alias(name)
+    if numbers or targets.isdisjoint(rows[name]):
         raise SchemaError(
             f"the column {name!r} must hold true and false, or labels that are among the targets",
-            found=f"{first_cases(written)} beside the targets {first_cases(targets)}",
+            found=f"{first_cases(sorted(written))} beside targets {first_cases(sorted(targets))}"
+            + "; 1 may also stand for the label 1" * numbers,
             where=where,
-            hint="write the label as the targets are written, or true or false",
         )
-    said = pl.when(kinds == FLAG).then(values == "true").otherwise(values == rows["target"])
-    return pl.select(said.alias(name)).to_series()
+    return (pl.col(name) == pl.col("target")).alias(name)
 
 
-_SAME = (*KEY, "scores", "gold", "predicted", "group", "given")
-"""Columns in which a row agrees with one that it repeats."""
-_LIST = ["id", "model", "tokens"]
-"""What token lists are told apart by: they are kept apart by instance and by model."""
+def _without_special(rows: pl.DataFrame, special: Collection[str]) -> pl.DataFrame:
+    """The rows without special tokens, with the tokens as ``given`` and the words of those left."""
+    placed = rows.with_columns(given="tokens", place=pl.int_range(pl.len()))
+    each = placed.select("place", "tokens", "scores").explode("tokens", "scores")
+    left = each.filter(~pl.col("tokens").is_in(list(special)))
+    lists = left.group_by("place", maintain_order=True).agg("tokens", "scores")
+    told = placed.drop("tokens", "scores").join(lists, on="place", maintain_order="left")
+    return told.with_columns(words=pl.col("tokens").list.eval(word_of(pl.element()))).drop("place")
 
 
-def _in_order(rows: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Rows in the order of `KEY`, without repeats and contradictions, and the number of each.
-
-    Rows that borrow another's explanation are draws: several that differ are no contradiction.
-    """
-    if not rows.select(KEY).is_duplicated().any():
-        return rows.sort(KEY), {}
-    beside = pl.col("offsets", "text").is_null()
-    once = rows.sort(*_SAME, beside).unique(list(_SAME), keep="first", maintain_order=True)
-    clear = once.filter(pl.col("borrowed") | ~once.select(KEY).is_duplicated())
-    counts = {REPEATED: len(rows) - len(once), CONFLICTING: len(once) - len(clear)}
-    return clear, {reason: count for reason, count in counts.items() if count}
-
-
-def _texts(
-    rows: pl.DataFrame, special: Collection[str], rule: Merging | None, records: Records | None
-) -> tuple[Texts, pl.DataFrame]:
-    """The texts of rows, and the rows with the places of their lists and texts."""
-    passages = rows.select("given", "offsets", length=pl.col("text").str.len_chars().cast(pl.Int64))
-    given = rows.unique("given", maintain_order=True).select(*_LIST, "given")
-    for name in ("offsets", "length"):  # null where rows with the same tokens differ in it
-        told = passages.select("given", name).drop_nulls().unique()
-        clear = told.filter(~told["given"].is_duplicated())
-        given = given.join(clear, on="given", how="left", maintain_order="left")
-    tokens, starts = laid_out(given["tokens"])
-    kept = Lists(~tokens.is_in(list(special)).to_numpy(), starts)
-    tokens = tokens.filter(pl.Series(kept.values))
-    begins = Lists(np.ones(len(tokens), np.bool_), starts_of(sums(kept).astype(np.int64)))
-    if rule is not None:
-        models = given["model"].rank("dense").to_numpy().astype(np.int64)
-        breaks = np.concatenate([[True], ~kept.values[:-1]])
-        breaks[starts[:-1]] = True
-        own = word_starts(tokens, models[begins.owner], breaks[kept.values])
-        begins, tokens = Lists(own, begins.starts), merged_tokens(tokens, own)
-    left = list_column(tokens, starts_of(sums(begins).astype(np.int64)))
-    given = given.drop("tokens").with_columns(tokens=left)
-    each = given.select(_LIST).unique(maintain_order=True)
-    found = each.with_columns(text=pl.int_range(pl.len(), dtype=pl.Int64))
-    given = given.join(found, on=_LIST, maintain_order="left")
-    tokens, starts = laid_out(found["tokens"])
-    distinct = tokens.unique()
-    said = [laid_out(records.frame["held"])[0]] if records and records.kind == "text" else []
-    vocabulary = pl.concat([words_of(distinct), *said]).unique().sort()
-    by_token = pl.Series(places_in(words_of(distinct), vocabulary))
-    words = tokens.replace_strict(distinct, by_token, return_dtype=pl.Int64).to_numpy()
-    texts = Texts(given, kept, begins, found["tokens"], Lists(words, starts), vocabulary)
-    places = given.select("given", "text", place=pl.int_range(pl.len()))
-    placed = rows.drop("text").join(places, on="given", maintain_order="left")
-    return texts, placed.drop("given").rename({"place": "given"})
-
-
-def _scores(rows: pl.DataFrame, texts: Texts, rule: Merging | None) -> Lists[np.float64]:
-    """Scores of the tokens that are left."""
-    given: IntArray = rows["given"].to_numpy()
-    values = lists_in(rows["scores"]).values[texts.kept.take(given).values]
-    if rule is not None:
-        values = merged_scores(values, texts.begins.take(given).values, rule)
-    return Lists(values, starts_of(texts.sizes[given]))
-
-
-def _linked(rows: pl.DataFrame, evidence: Evidence | None) -> pl.DataFrame:
-    """The rows with the place of their evidence in ``item``, null where there is none."""
-    if evidence is None:
-        linked = rows.with_columns(item=pl.lit(None, pl.Int64))
-    else:
-        items = evidence.items.select("text", "target").with_columns(item=pl.int_range(pl.len()))
-        linked = rows.join(items, on=["text", "target"], how="left", maintain_order="left")
-    return linked.select(*ROWS).cast(pl.Schema(ROWS))
-
-
-def _no_evidence(
-    rows: pl.DataFrame, records: Records, counts: Mapping[str, int], where: Path
-) -> InputError:
-    told = ""
-    if counts.get(UNMATCHED):
-        first, row = (first_cases(of.select(records.keys).row(0)) for of in (records.frame, rows))
-        told = f"; the first is of {first}, the first row of {row}"
-    return InputError(
-        "evidence that fits the attributions is required",
-        found=_counts_as_text(counts) + told,
-        where=where,
-        hint="marks are shares of 1: divide each by the largest, or by their sum"
-        if counts.get(NO_MASK)
-        else f"evidence is joined by {' and '.join(records.keys)}, and masks also by their length",
-    )
-
-
-def _counts_as_text(ledger: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {name}" for name, count in ledger.items() if count)
+def _once(rows: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Rows by `KEY` without repeats and contradictions, which no draws are, and their numbers."""
+    same = [*KEY, "scores", "gold", "predicted", "group", "given"]
+    once = rows.unique(same, keep="first", maintain_order=True)
+    clear = once.filter(pl.col("borrowed") | ~pl.struct(KEY).is_duplicated())
+    counts = {"repeated": len(rows) - len(once), "conflicting": len(once) - len(clear)}
+    return clear.sort(*KEY, "scores"), {reason: n for reason, n in counts.items() if n}

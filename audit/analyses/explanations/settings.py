@@ -18,8 +18,8 @@ def informed_models(named: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """The explanation-informed models of each model; InputError if one is not MODEL=NAME."""
     models: dict[str, tuple[str, ...]] = {}
     for one in named:
-        model, separator, name = one.partition("=")
-        if not (model and separator and name):
+        model, _, name = one.partition("=")
+        if not (model and name):
             raise InputError("--informed must be MODEL=NAME", found=one)
         models[model] = (*models.get(model, ()), name)
     return models
@@ -35,15 +35,34 @@ def kinds_of_models(named: Sequence[str]) -> dict[str, tuple[str, str]]:
     for one in named:
         model, _, kind = one.partition("=")
         family, _, size = kind.partition(":")
-        if not (model and family and size):
-            raise InputError("--sizes must be MODEL=FAMILY:SIZE", found=one)
-        if model in kinds:
-            raise InputError(
-                "--sizes names each model once",
-                found=f"{model} as {':'.join(kinds[model])} and as {kind}",
-            )
+        if not (model and family and size) or model in kinds:
+            raise InputError("--sizes must be MODEL=FAMILY:SIZE, once for each model", found=one)
         kinds[model] = (family, size)
     return kinds
+
+
+_INFORMED = Option(
+    "Model that also read the explanation, as soft oracle of MODEL.",
+    ALIGNMENT,
+    metavar="MODEL=NAME",
+    typed=list[str],
+    parse=informed_models,
+)
+_SIZES = Option(
+    "Family and size of each model, to compare these instead of models.",
+    ALIGNMENT,
+    metavar="MODEL=FAMILY:SIZE",
+    typed=list[str],
+    parse=kinds_of_models,
+)
+_REFERENCE = "Compare the other models with it, by a mixed-effects model."
+_EVIDENCE = "Human evidence: marks, spans or explanations, by id and target."
+_ACCURACY = "Accuracies of models on other data, to correlate with Delta-A."
+_ONLY = "Examples by which nodes and models are compared."
+_DRAWS = "Number of other explanations that each one is compared with."
+_COMPAT = "Peaks and differences of runs as the code of Dynamic top-k has them."
+_SPECIAL = "Leave out the tokens of this list alone, whatever offsets say."
+_STOP = "Words that do not count as evidence."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,62 +72,13 @@ class Explaining(Stored):
     attributions: Annotated[
         Path, Argument("Scores of tokens, a row per instance, label, method and model.")
     ]
-    evidence: Annotated[
-        Path | None,
-        Option("Human evidence: marks, spans or explanations, by id and target.", INPUT),
-    ] = None
-    informed: Annotated[
-        Mapping[str, tuple[str, ...]],
-        Option(
-            "Model that also read the explanation, as soft oracle of MODEL.",
-            ALIGNMENT,
-            metavar="MODEL=NAME",
-            typed=list[str],
-            parse=informed_models,
-        ),
-    ] = field(default_factory=dict)
-    reference_model: Annotated[
-        str | None,
-        Option(
-            "Compare the other models with it, by a mixed-effects model.",
-            ALIGNMENT,
-            metavar="MODEL",
-        ),
-    ] = None
-    sizes: Annotated[
-        Mapping[str, tuple[str, str]],
-        Option(
-            "Family and size of each model, to compare these instead of models.",
-            ALIGNMENT,
-            metavar="MODEL=FAMILY:SIZE",
-            typed=list[str],
-            parse=kinds_of_models,
-        ),
-    ] = field(default_factory=dict)
-    accuracy: Annotated[
-        Path | None,
-        Option("Accuracies of models on other data, to correlate with Delta-A.", ALIGNMENT),
-    ] = None
-    only: Annotated[
-        Literal["all", "right", "wrong", "common"],
-        Option("Examples by which nodes are compared.", ALIGNMENT),
-    ] = "all"
-    draws: Annotated[
-        int,
-        Option("Number of other explanations that each one is compared with.", ALIGNMENT, least=1),
-    ] = 10
-    compat: Annotated[
-        Literal["kamp"] | None,
-        Option("Peaks and differences of runs as the code of Dynamic top-k has them.", ALIGNMENT),
-    ] = None
-    word_pieces: Annotated[
-        Literal["sum", "mean", "max"] | None, Option("Merge word pieces by this rule.", INPUT)
-    ] = None
-    special_tokens: Annotated[
-        Literal["all", "none", "bert", "roberta", "gpt2", "llama", "t5", "xlnet", "gemma", "kamp"]
-        | None,
-        Option("Leave out the tokens of this list alone, whatever offsets say.", INPUT),
-    ] = None
-    stop_words: Annotated[
-        Literal["paper", "clinical"], Option("Words that do not count as evidence.", INPUT)
-    ] = "paper"
+    evidence: Annotated[Path | None, Option(_EVIDENCE, INPUT)] = None
+    informed: Annotated[Mapping[str, tuple[str, ...]], _INFORMED] = field(default_factory=dict)
+    reference_model: Annotated[str | None, Option(_REFERENCE, ALIGNMENT, metavar="MODEL")] = None
+    sizes: Annotated[Mapping[str, tuple[str, str]], _SIZES] = field(default_factory=dict)
+    accuracy: Annotated[Path | None, Option(_ACCURACY, ALIGNMENT)] = None
+    only: Annotated[Literal["all", "right", "wrong", "common"], Option(_ONLY, ALIGNMENT)] = "all"
+    draws: Annotated[int, Option(_DRAWS, ALIGNMENT, least=1)] = 10
+    compat: Annotated[Literal["kamp"] | None, Option(_COMPAT, ALIGNMENT)] = None
+    special_tokens: Annotated[Literal["all", "none", "kamp"] | None, Option(_SPECIAL, INPUT)] = None
+    stop_words: Annotated[Literal["paper", "clinical"], Option(_STOP, INPUT)] = "paper"

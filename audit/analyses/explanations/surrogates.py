@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from types import SimpleNamespace
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from audit.base.dag import BoolArray, FloatArray
 
@@ -37,13 +37,11 @@ def lime(outputs: OfMasks, tokens: int, seed: int) -> FloatArray:
         interpretable_model=SkLearnRidge(alpha=RIDGE),
         similarity_func=get_exp_kernel_similarity_function("cosine", KERNEL_WIDTH),
     )
+    whole = torch.ones(1, tokens, dtype=torch.float64)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         scores = method.attribute(
-            torch.ones(1, tokens, dtype=torch.float64),
-            baselines=torch.zeros(1, tokens, dtype=torch.float64),
-            n_samples=MASKS,
-            perturbations_per_eval=MASKS,
+            whole, baselines=0 * whole, n_samples=MASKS, perturbations_per_eval=MASKS
         )
     return np.asarray(scores[0].numpy(), np.float64)
 
@@ -58,42 +56,29 @@ def partition_shap(outputs: OfMasks, tokens: int, seed: int) -> FloatArray:
     if tokens == 1:
         away, whole = outputs(np.array([[False], [True]]))
         return np.array([whole - away])
-    explainer = shap.PartitionExplainer(outputs, _Masks(tokens))
+    tree: list[tuple[int, int, int, int]] = []
+    _halve(tree, 0, tokens, tokens)
+
+    class Masker(SimpleNamespace):
+        def __call__(self, mask: BoolArray, _: object) -> tuple[BoolArray, ...]:
+            return (mask[None, :],)
+
+    masker: Any = Masker(shape=(1, tokens), clustering=np.array(tree, np.float64))
     state = np.random.get_state()  # shap draws from NumPy's global generator
     try:
         np.random.seed(seed % 2**32)
+        explainer = shap.PartitionExplainer(outputs, masker)
         told = explainer(np.ones((1, tokens)), max_evals=MASKS, batch_size=MASKS, silent=True)
     finally:
         np.random.set_state(state)
     return np.asarray(told.values[0], np.float64)
 
 
-class _Masks:
-    """What shap calls a masker: gives each mask itself."""
-
-    def __init__(self, tokens: int) -> None:
-        self.shape = (1, tokens)
-        self.clustering = _halving_tree(tokens)
-
-    def __call__(self, mask: NDArray[np.bool_], _: object) -> tuple[NDArray[np.bool_], ...]:
-        return (mask[None, :],)
-
-
-def _halving_tree(tokens: int) -> FloatArray:
-    """A tree that halves a text down to its tokens, as `scipy.cluster.hierarchy` writes trees.
-
-    >>> _halving_tree(3)
-    array([[1., 2., 2., 2.],
-           [0., 3., 3., 3.]])
-    """
-    rows: list[tuple[int, int, int, int]] = []
-
-    def part(start: int, stop: int) -> int:
-        if stop - start == 1:
-            return start
-        middle = (start + stop) // 2
-        rows.append((part(start, middle), part(middle, stop), stop - start, stop - start))
-        return tokens + len(rows) - 1
-
-    part(0, tokens)
-    return np.array(rows, np.float64)
+def _halve(tree: list[tuple[int, int, int, int]], start: int, stop: int, tokens: int) -> int:
+    """Add the halves of a part to a tree as `scipy.cluster.hierarchy` writes it; the part's row."""
+    if stop - start == 1:
+        return start
+    middle = (start + stop) // 2
+    halves = _halve(tree, start, middle, tokens), _halve(tree, middle, stop, tokens)
+    tree.append((*halves, stop - start, stop - start))
+    return tokens + len(tree) - 1

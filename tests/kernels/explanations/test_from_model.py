@@ -47,9 +47,9 @@ class Model(torch.nn.Module):  # type: ignore[name-defined, misc]
 
 
 EVERY = (
-    "gradient", "gradient_x_input", "integrated_gradients", "integrated_gradients_plain",
-    "occlusion", "lime", "partition_shap",
-)  # fmt: skip
+    *("gradient", "gradient_x_input", "integrated_gradients", "integrated_gradients_plain"),
+    *("lime", "partition_shap"),
+)
 """Every method."""
 
 
@@ -91,10 +91,9 @@ def test_a_linear_model_has_its_weights_times_the_way() -> None:
         "gradient_x_input": (weights * vectors[2:5]).sum(axis=1),
         "integrated_gradients": way,
         "integrated_gradients_plain": weights.sum(axis=1),
-        "occlusion": way,
         "partition_shap": way,
     }.items():
-        assert found["1", method] == pytest.approx(exact, abs=1e-12), method
+        assert found["1", method] == pytest.approx(exact, abs=1e-7), method
     # The ridge penalty draws coefficients toward 0.
     assert found["1", "lime"] == pytest.approx(way, abs=0.1)
 
@@ -134,15 +133,15 @@ def test_a_jump_is_an_error() -> None:
     model.weights.data = torch.ones(2, 9, 1)
     with pytest.raises(audit.AuditError, match=r"a gap of .* for text '1' and target 'yes'"):
         explained(model, "integrated_gradients")
-    assert explained(model, "occlusion", TEXTS[:1])["1", "occlusion"]
+    assert explained(model, "lime", TEXTS[:1])["1", "lime"]
 
 
 @pytest.mark.parametrize(
     ("after", "message"),
     [
         (lambda numbers: numbers.detach(), "an output without a gradient"),
-        (lambda numbers: numbers / 0, "finite outputs"),
-        (lambda numbers: numbers[:, :1], r"2 labels\nFound: \(1, 1\)"),
+        (lambda numbers: numbers / 0, r"finite outputs .*\nFound: Tensor \(1, 2\)"),
+        (lambda numbers: numbers[:, :1], r"2 labels .*\nFound: Tensor \(1, 1\)"),
         (lambda numbers: [numbers], "Found: list"),
     ],
 )

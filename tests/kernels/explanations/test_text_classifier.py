@@ -16,7 +16,7 @@ pytest.importorskip("captum")
 pytest.importorskip("shap")
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
-METHODS = ("integrated_gradients", "occlusion")
+METHODS = ("integrated_gradients", "gradient_x_input")
 
 
 @pytest.fixture(scope="module")
