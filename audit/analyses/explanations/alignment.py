@@ -39,7 +39,9 @@ LEAST_TOKENS = 4
 """Fewest tokens that are correlated: of two tokens, the correlation is always 1 or -1."""
 BY = ["method", "model", "oracle", "subset"]
 """What a line of Delta-A is about."""
-NOT_BORROWED = "no informed model has read another example's explanation (rows called borrowed)"
+NOT_BORROWED = (
+    "no informed model has read the explanation of another example (rows called borrowed)"
+)
 
 
 def with_examples(rows: pl.DataFrame) -> pl.DataFrame:
