@@ -18,6 +18,7 @@ import polars as pl
 from scipy.special import stdtr
 
 from audit.analyses.explanations.declared import TABLES
+from audit.analyses.explanations.derangement import random_derangement
 from audit.analyses.explanations.rows import (
     by_row,
     clustered_means,
@@ -180,19 +181,12 @@ def _of_others(own: pl.DataFrame, draws: int, seed: int) -> pl.DataFrame:
 
 def _donors(example: IntArray, cluster: IntArray, draws: int, seed: int) -> dict[int, list[int]]:
     """The examples whose explanations each one gets, of other clusters, one a draw."""
-    # Clusters in a random order, and in each its examples: everybody gets the explanation of the
-    # one that stands as many places behind as the largest cluster is large.
     donors: dict[int, list[int]] = {one: [] for one in example.tolist()}
-    largest = int(np.bincount(cluster).max(initial=0))
+    _, group = np.unique(cluster, return_inverse=True)
     for draw in range(draws):
-        rng = np.random.default_rng([seed % 2**64, draw])
-        mixed = rng.permutation(len(example))
-        place = rng.random(int(cluster.max(initial=-1)) + 1)[cluster[mixed]]
-        order = mixed[np.argsort(place, kind="stable")]
-        other = np.roll(order, -largest)
-        apart = cluster[order] != cluster[other]
-        pairs = np.stack([example[order[apart]], example[other[apart]]], axis=1)
-        for one, of in pairs.tolist():
+        other = random_derangement(group, np.random.default_rng([seed % 2**64, 0, draw]))
+        served = other >= 0
+        for one, of in zip(example[served].tolist(), example[other[served]].tolist(), strict=True):
             donors[one].append(of)
     return donors
 
