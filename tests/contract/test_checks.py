@@ -682,7 +682,7 @@ def test_what_needs_the_instances_says_so_on_counts_and_nothing_else_does(check:
 
 BY_A_BOUND = {
     "residual_overuse", "redundant_nodes", "chronic_gap", "duplicates",
-    "evidence_ignored",
+    "methods_disagree", "evidence_ignored",
 }  # fmt: skip
 """Checks that report where the end of an interval is beyond a limit."""
 WITHOUT_LIMIT = {

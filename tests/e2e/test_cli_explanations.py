@@ -53,7 +53,7 @@ def test_a_run_of_attributions_has_its_checks_alone_and_keeps_to_the_schema(
     files: Files, alone: Any
 ) -> None:
     names = [check["name"] for check in alone["checks"]]
-    assert names == ["evidence_ignored", "waiver_expired", "waiver_unused"]
+    assert names == ["evidence_ignored", "methods_disagree", "waiver_expired", "waiver_unused"]
     assert alone["identity"]["data"]["format"] == "attributions"
     assert alone["ledger"]["instances"] == 240
     Draft202012Validator(result_schema()).validate(alone)
@@ -77,7 +77,7 @@ def test_with_the_labels_the_dataset_is_audited_too(files: Files) -> None:
     half.write_text("".join(files.labels.read_text().splitlines(keepends=True)[:200]))
     both = files.hung("both", "--labels", half)
     names = {check["name"] for check in both["checks"]}
-    assert {"evidence_ignored", "unexpected_pair"} <= names
+    assert {"evidence_ignored", "methods_disagree", "unexpected_pair"} <= names
     assert both["identity"]["data"]["format"] == "table"
     assert both["explanations"]["facts"]["instances_without_labels"] > 0
 

@@ -18,6 +18,7 @@ from audit.analyses.explanations.alignment import (
     with_examples,
 )
 from audit.analyses.explanations.declared import FACTS, HEADLINES, MAIN_K, SAYS, TABLES
+from audit.analyses.explanations.disagreement import METHODS_DISAGREE
 from audit.analyses.explanations.evidence import (
     EVIDENCE_IGNORED,
     compare_evidence,
@@ -45,7 +46,7 @@ class Explanations(FileAnalysis):
     name: ClassVar[str] = "explanations"
     format: ClassVar[str] = "attributions"
     stated_by: ClassVar[type[Explaining]] = Explaining
-    checks: ClassVar[tuple[Check, ...]] = (EVIDENCE_IGNORED,)
+    checks: ClassVar[tuple[Check, ...]] = (EVIDENCE_IGNORED, METHODS_DISAGREE)
     tables = TABLES
     facts = FACTS
     says = SAYS
