@@ -157,14 +157,14 @@ class _Text(NamedTuple):
                 "the model must call its embedding layer once, with the tokens of each text",
                 found=f"calls that gave {first_cases(calls)} for vectors {tuple(vectors.shape)}",
             )
-        numbers = getattr(told, "logits", told)
+        numbers: torch.Tensor = getattr(told, "logits", told)
         shape = tuple(getattr(numbers, "shape", ()))
         if shape != (len(vectors), len(self.labels)) or not torch.isfinite(numbers).all():
             raise InputError(
                 f"finite outputs of {len(vectors)} texts x {len(self.labels)} labels are required",
                 found=f"{type(numbers).__name__} {shape or ''}",
             )
-        return numbers  # type: ignore[no-any-return]
+        return numbers
 
     def output(self, vectors: torch.Tensor) -> torch.Tensor:
         """The output of the label for each copy of the text, shape (n,)."""
