@@ -84,7 +84,7 @@ COMMANDS: dict[str, Callable[[Path, Path], Words]] = {
     "workbook": lambda small, place: ("export", small / "first", "--xlsx"),
     "cases": lambda small, place: ("cases", small / "first", "--csv"),
     "fixes": lambda small, place: ("fixes", small / "first", "--csv"),
-    "sample": lambda small, place: ("sample", small / "first", "--xlsx"),
+    "sample": lambda small, place: ("sample", small / "first", "--csv"),
     "apply": decided,
 }
 """Commands that write, but for the place."""
