@@ -115,7 +115,7 @@ def test_steps_are_shown_while_they_run_and_are_gone_at_the_end(
     plain = CONTROL.sub("", terminal.text)
     for step in ("reading labels", "counting pairs", "applying checks", "rendering report.html"):
         assert step in plain
-    assert re.search(r"9 rows, [\d,.]+ rows/s", plain)
+    assert "9 rows" in plain
     assert "reading labels" not in CONTROL.sub("", summary(terminal.text))
 
 
