@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import polars as pl
 
@@ -14,8 +15,8 @@ from audit.analyses.explanations.marks import TEXT, marked
 from audit.analyses.explanations.words import SPECIAL_TOKENS, stop_words, word_of
 from audit.base.declared import schema
 from audit.base.errors import InputError, SchemaError, first_cases, refuse_unknown
-from audit.base.files import bare_suffix, files_in, first_bytes, refuse_pickle
-from audit.base.json_tables import excerpt, lines_of
+from audit.base.files import bare_suffix, files_in, first_bytes, once, refuse_pickle
+from audit.base.json_tables import excerpt, frames, lines_of, objects_on
 from audit.base.readings import Reading
 from audit.base.tables import open_table
 from audit.data.records import sound_records, tidy
@@ -33,6 +34,19 @@ NESTED = schema(
 FILE = {**PLAIN, **NESTED, "text": pl.String}
 """Columns of files; ``marks`` and ``spans``, which have a list an annotator or one list alone, as
 JSON."""
+_NUMBERS: frozenset[type] = frozenset({int, float, type(None)})
+_WORDS: frozenset[type] = frozenset({str, type(None)})
+_HOLDS: Mapping[str, tuple[frozenset[int], frozenset[type]]] = {
+    **dict.fromkeys(PLAIN, (frozenset({0}), _NUMBERS | {str, bool})),
+    "text": (frozenset({0}), _WORDS),
+    **dict.fromkeys(("tokens", "explanation_tokens"), (frozenset({1}), _WORDS | _NUMBERS)),
+    "scores": (frozenset({1}), _NUMBERS),
+    "marks": (frozenset({1, 2}), _NUMBERS),
+    "offsets": (frozenset({2}), _NUMBERS),
+    "spans": (frozenset({2, 3}), _NUMBERS),
+}
+"""How deep the lists of each column are nested, and what the innermost hold."""
+_DECODER = json.JSONDecoder(object_pairs_hook=once)
 _NUMBER = re.compile(r'("(?:id|target|group|gold|predicted)"\s*:\s*)(-?[\d.][\d.eE+-]*)')
 ROWS = schema(
     ("id target method model", pl.String),
@@ -155,7 +169,11 @@ def read_rows(path: Path, required: Collection[str]) -> pl.DataFrame:
     """
     parts = files_in(path) if path.is_dir() else [path]
     if any(bare_suffix(part) == ".parquet" for part in parts):
-        frame = _typed(open_table(path).frame(), path)
+        stored = open_table(path).frame()
+        for name in (*NESTED, "text"):
+            if name in stored.columns and not _is_fit_type(stored.schema[name], *_HOLDS[name]):
+                _refuse_type(f"{name!r} of {stored.schema[name]}", path)
+        frame = _typed(stored, path)
     else:
         found = [one for one in map(_of_text, parts) if len(one)]
         frame = _typed(pl.concat(found, how="diagonal") if found else pl.DataFrame(), path)
@@ -177,8 +195,13 @@ def _of_text(part: Path) -> pl.DataFrame:
     if (published := converted(part)) is not None:
         return published
     lines = [*lines_of(part)]
+    text = "".join(line for _, line in lines)
+    records = [record for _, record in objects_on(lines, _DECODER)]
+    if "\\u" in text:  # of half a character Polars would make another one
+        for _ in frames(records, _as_text, part):
+            pass
     try:
-        return _objects("".join(line for _, line in lines))
+        return _fitting(_objects(text), records, part)
     except pl.exceptions.PolarsError:
         where, line = next(one for one in lines if not _is_object(one[1]))
         raise InputError(
@@ -194,6 +217,52 @@ def _objects(lines: str) -> pl.DataFrame:
     """Objects on lines; numbers that name something, such as 428.0, stay as they are written."""
     content = _NUMBER.sub(r'\1"\2"', lines).encode("utf-8", "replace")
     return pl.read_ndjson(content, schema=FILE, ignore_errors=True)
+
+
+def _as_text(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    return pl.DataFrame({"text": [json.dumps(one, ensure_ascii=False) for one in records]})
+
+
+def _fitting(rows: pl.DataFrame, records: Sequence[Mapping[str, Any]], part: Path) -> pl.DataFrame:
+    """Rows that Polars typed, null where the value of the record is of another type."""
+    for name, holds in _HOLDS.items():
+        values = [record.get(name) for record in records]
+        fits = [_is_fit(value, *holds) for value in values]
+        if all(fits):
+            continue
+        if not any(fit and value is not None for fit, value in zip(fits, values, strict=True)):
+            _refuse_type(excerpt(values[fits.index(False)]), part)
+        rows = rows.with_columns(pl.when(pl.Series(fits)).then(name).alias(name))
+    return rows
+
+
+def _is_fit(value: Any, depths: frozenset[int], kinds: frozenset[type]) -> bool:
+    """Whether a JSON value is null, or lists nested so deep of such values or nulls."""
+    if not isinstance(value, list):
+        return value is None or (0 in depths and type(value) in kinds)
+    below = frozenset(depth - 1 for depth in depths if depth)
+    if below == {0}:
+        return {*map(type, value)} <= kinds
+    return bool(below) and all(_is_fit(one, below, kinds) for one in value)
+
+
+def _is_fit_type(kind: Any, depths: frozenset[int], kinds: frozenset[type]) -> bool:
+    """The same of the type of a column."""
+    depth = 0
+    while isinstance(kind, (pl.List, pl.Array)):
+        depth, kind = depth + 1, kind.inner
+    texts = (pl.String, pl.Categorical, pl.Enum)
+    held = kind in texts if str in kinds else kind.is_numeric() or kind == pl.Boolean
+    return kind == pl.Null or (depth in depths and held)
+
+
+def _refuse_type(found: str, where: object) -> NoReturn:
+    raise SchemaError(
+        "the columns tokens and scores must hold lists of texts and of numbers, marks and offsets "
+        "lists of numbers and of pairs, and all others texts",
+        found=found,
+        where=where,
+    ) from None
 
 
 def _is_object(line: str) -> bool:
@@ -219,12 +288,7 @@ def _typed(frame: pl.DataFrame, where: Path) -> pl.DataFrame:
             for name, kind in FILE.items()
         )
     except pl.exceptions.PolarsError as error:
-        raise SchemaError(
-            "the columns tokens and scores must hold lists of texts and of numbers, marks and "
-            "offsets lists of numbers and of pairs",
-            found=str(error).split("\n")[0],
-            where=where,
-        ) from None
+        _refuse_type(str(error).split("\n")[0], where)
 
 
 def _special_tokens(rows: pl.DataFrame) -> tuple[frozenset[str], list[Reading]]:
