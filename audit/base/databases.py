@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -211,7 +211,7 @@ def sql_tables(address: str, query: str | None, table: str | None) -> tuple[Tabl
     return tuple(_table(base, name, asked) for name, asked in zip(called, own, strict=True))
 
 
-def _table(base: _Connection, name: str, query: str, order: Sequence[str] = ()) -> Table:
+def _table(base: _Connection, name: str, query: str) -> Table:
     rows = f"FROM (\n{query}\n) AS audit_rows"
     with base.reader(f"SELECT * {rows} LIMIT {HEAD}") as reader:
         names = reader.schema.names
@@ -232,7 +232,7 @@ def _table(base: _Connection, name: str, query: str, order: Sequence[str] = ()) 
     def sorted_by(own: str) -> str:
         return f"{_quoted(own)} {base.kind.binary if own in texts else ''} NULLS FIRST"
 
-    def frames(columns: Iterable[str], order: Iterable[str] = order) -> Iterator[pl.DataFrame]:
+    def frames(columns: Iterable[str], order: Iterable[str] = ()) -> Iterator[pl.DataFrame]:
         by = ", ".join(map(sorted_by, order))
         asked = f"SELECT {', '.join(map(chosen, columns))} {rows}{by and f' ORDER BY {by}'}"
         with base.reader(asked) as reader:

@@ -118,7 +118,7 @@ def _stored(value: Any) -> Any:
 
 
 Engine: TypeAlias = Literal["local", "spark"]
-"""How to count: all in memory, in batches, or on Apache Spark."""
+"""Where instances are counted: by this process, or on Apache Spark."""
 Unlisted: TypeAlias = Literal["refuse", "hang"]
 """Treatment of labels that a hierarchy lacks: refuse them, or add them where their digits say."""
 Transform: TypeAlias = Literal["softmax", "sigmoid"]

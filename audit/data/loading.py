@@ -30,7 +30,7 @@ from audit.data.published.events import events_of
 from audit.data.published.wanted import Wanted
 from audit.data.records import tidy
 from audit.data.resolving import resolved
-from audit.data.rows import STRATUM, ClassNames, columns_read, own_classes, rows_in, used_classes
+from audit.data.rows import STRATUM, ClassNames, columns_read, rows_of, used_classes
 from audit.data.unnamed import Extremes, candidates
 from audit.hierarchies.formats.paths import SIGN
 from audit.hierarchies.hierarchy import Hierarchy
@@ -261,14 +261,15 @@ def _read(
     rows: NumberedRows,
     progress: Progress,
 ) -> Read:
-    read, layout = columns_read(columns, table.schema), layout_of(table)
-    taken = {*read, "instance", "group", "split", layout.within if layout else ""}
+    layout = layout_of(table)
+    taken = {*columns_read(columns, table.schema), "instance", "group", "split"}
+    taken.add(layout.within if layout else "")
     unnamed = Extremes(candidates(table, taken, groups=not columns.group))
     strata = {STRATUM + str(table.column(one)): STRATUM + one for one in stated.strata}
-    named, begins, first = classes or own_classes(table, columns), len(rows), 0
+    begins, first = len(rows), 0
     instances = labels = without_position = 0
-    for frame in table.frames([*read, *unnamed.names], at_once()):
-        found = rows_in(frame, columns, named, first, table).rename(strata, strict=False)
+    for made, frame in rows_of(table, columns, classes, at_once(), unnamed.names):
+        found = made.rename(strata, strict=False)
         unnamed.add(rows.add(found), found["row"] - first, tidy(frame.select(unnamed.names), table))
         instances, labels = instances + found["instance"].count(), labels + found["label"].count()
         without_position += found["position"].null_count()

@@ -48,22 +48,28 @@ FLAGS = frozenset((*YES, "0", "0.0", "false"))
 
 
 def rows_of(
-    table: Table, columns: Columns, classes: ClassNames | None = None, at_once: int = AT_ONCE
-) -> Iterator[pl.DataFrame]:
-    """The rows of a table as frames of `ROWS`, about so many rows of the table at a time.
+    table: Table,
+    columns: Columns,
+    classes: ClassNames | None = None,
+    at_once: int = AT_ONCE,
+    beside: Sequence[str] = (),
+) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+    """The rows of a table as frames of `ROWS`, each with the rows of the table, about so many at a
+    time, of which it is made.
 
     Args:
         table: The table; one without rows gives no frame.
         columns: Where ids and labels stand, as resolved.
         classes: Names of class numbers; None: those that the table itself says, if any.
+        beside: Further columns that the rows of the table shall have.
 
     Raises:
         InputError: If ids are in scientific notation, a number has no class, or a version is none.
         SchemaError: If ids or labels are numbers that lost what they were.
     """
     classes, first = classes or own_classes(table, columns), 0
-    for frame in table.frames(columns_read(columns, table.schema), at_once):
-        yield rows_in(frame, columns, classes, first, table)
+    for frame in table.frames([*columns_read(columns, table.schema), *beside], at_once):
+        yield rows_in(frame, columns, classes, first, table), frame
         first += frame.height
 
 

@@ -40,12 +40,17 @@ COLUMNS = st.builds(
 ).map(lambda one: replace(one, sets=one.sets[: len(one.label)]))
 
 
+def made(*given: Any, **named: Any) -> list[pl.DataFrame]:
+    """The rows of labels alone."""
+    return [rows for rows, _ in rows_of(*given, **named)]
+
+
 def read(rows: Sequence[Any], columns: Columns, at_once: int = 100, **given: Any) -> pl.DataFrame:
     """The rows of labels of a table of text."""
     schema = dict.fromkeys(("id", "one", "two", "kind", "version"), pl.String)
     table = table_of(pl.DataFrame(rows, schema, orient="row"), "t")
     empty = pl.DataFrame(schema=ROWS)
-    return pl.concat([empty, *rows_of(table, columns, at_once=at_once, **given)], how="diagonal")
+    return pl.concat([empty, *made(table, columns, at_once=at_once, **given)], how="diagonal")
 
 
 @given(st.lists(FRAME, max_size=8), COLUMNS, st.integers(1, 5))
@@ -180,8 +185,8 @@ def test_columns_and_lists_of_0_and_1_are_the_same_labels(rows: list[list[int]],
     flags = Columns(id=(ROW,), label=tuple(names), flags=True)
     of_lists = Columns(id=(ROW,), label=("bits",), flags=True)
     classes = {str(n): name for n, name in enumerate(names)}
-    found = pl.concat(rows_of(wide, flags))
-    assert found.equals(pl.concat(rows_of(listed, of_lists, classes)))
+    found = pl.concat(made(wide, flags))
+    assert found.equals(pl.concat(made(listed, of_lists, classes)))
     expected = [
         (str(n), name) for n, row in enumerate(rows) for name, one in zip(names, row, strict=True)
         if one
@@ -193,22 +198,20 @@ def test_columns_and_lists_of_0_and_1_are_the_same_labels(rows: list[list[int]],
 def test_flags_are_no_other_numbers_and_lists_are_as_long_as_the_classes() -> None:
     wide = table_of(pl.DataFrame({"dog": ["1", "2"]}), "wide")
     with pytest.raises(SchemaError, match="'dog' must hold 0, 1"):
-        list(rows_of(wide, Columns(id=(ROW,), label=("dog",), flags=True)))
+        list(made(wide, Columns(id=(ROW,), label=("dog",), flags=True)))
     listed = table_of(pl.DataFrame({"bits": [[1, 0, 1]]}), "lists")
     with pytest.raises(SchemaError, match="as long as the 2 classes"):
         list(
-            rows_of(
-                listed, Columns(id=(ROW,), label=("bits",), flags=True), {"0": "dog", "1": "cow"}
-            )
+            made(listed, Columns(id=(ROW,), label=("bits",), flags=True), {"0": "dog", "1": "cow"})
         )
 
 
 def test_numbers_of_classes_have_names_and_minus_one_is_none() -> None:
     table = table_of(pl.DataFrame({"n": [1, 0, -1]}), "t")
     columns = Columns(id=(ROW,), label=("n",))
-    found = pl.concat(rows_of(table, columns, {"0": "dog", "1": "cow"}))
+    found = pl.concat(made(table, columns, {"0": "dog", "1": "cow"}))
     assert found["label"].to_list() == ["cow", "dog", None]
     with pytest.raises(InputError, match="numbers of classes must be"):
-        list(rows_of(table, columns, {"0": "dog"}))
+        list(made(table, columns, {"0": "dog"}))
     with pytest.raises(SchemaError, match="as numbers they have lost leading zeros"):
-        list(rows_of(table, columns))
+        list(made(table, columns))
