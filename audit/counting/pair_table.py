@@ -13,7 +13,7 @@ from polars.io.plugins import register_io_source
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.base.declared import schema
-from audit.counting.pair_verdicts import TOLD, ReadTable, Verdicts, ends_of, keys_of
+from audit.counting.pair_verdicts import ENDS, TOLD, ReadTable, Verdicts, ends_of, keys_of
 from audit.engine.statistics.fdr import Family
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import RELATIONS, relate
@@ -85,11 +85,21 @@ class PairTable:
     @property
     def frame(self) -> pl.LazyFrame:
         """The whole table; columns are computed for the rows that a query has left."""
-        return register_io_source(partial(self._queried, self.counted), schema=self.schema)
+        return self._frame_of(self.counted)
 
     def within(self, nodes: pl.Series) -> pl.LazyFrame:
         """The rows of `frame` of two of some nodes."""
-        counted = self.counted_between(nodes)
+        return self._frame_of(self.counted_between(nodes))
+
+    def reported(self) -> pl.LazyFrame:
+        """The rows of `frame` that passed, sought by their ends: there are few."""
+        if self.verdicts is None:
+            return self.frame.head(0)
+        passed = self.verdicts.told.filter(pl.col("found_rank").is_not_null()).lazy()
+        rows = self.counted.join(passed, on=list(ENDS), how="semi", maintain_order="left")
+        return self._frame_of(rows)
+
+    def _frame_of(self, counted: pl.LazyFrame) -> pl.LazyFrame:
         return register_io_source(partial(self._queried, counted), schema=self.schema)
 
     def counted_between(self, nodes: pl.Series) -> pl.LazyFrame:

@@ -189,11 +189,12 @@ def _strong_pairs(run: Record) -> Rows:
     They are those with the most instances in excess; of exact counts those first in rank.
     """
     width = run.rounding.width
-    found = pl.col("found_rank").is_not_null() & (pl.col("joint") > width)
     excess = pl.col("joint") - pl.col("explained")
     strength = -excess.fill_null(0.0) if width else pl.col("found_rank")
     order = [pl.col("relation") != "cross_branch", strength, "a", "b"]
-    strongest = run.pairs.filter(found).sort(order).head(TOP).collect()
+    strongest = (
+        run.pair_table.reported().filter(pl.col("joint") > width).sort(order).head(TOP).collect()
+    )
     if strongest.is_empty():  # where none was judged there is nothing beside it
         return []
     rows = _titled(strongest, run, title_a="a", title_b="b")
