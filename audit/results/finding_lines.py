@@ -49,7 +49,7 @@ def _mostly(finding: Finding, titles: Mapping[str, str | None], rounding: Roundi
         return few
     if n is not None and of is not None and rounding.lists(n):
         alone = not others and "labelled" in lines[0].evidence
-        if (alone or (n >= of and (pairs or not others))) and not rounding.width:
+        if (alone or (n >= of and not others)) and not rounding.width:
             return f"always {named[0]}"
         if 2 * n > of and (of > n or not rounding.width):
             return f"mostly {named[0]}"

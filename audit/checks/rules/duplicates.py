@@ -319,8 +319,9 @@ def _across(measured: Measurements, long: int) -> Iterator[Row]:
     whose = "" if groups is None else " of another group"
     yield Row(
         sentence=f"{{instances}} of {{of}} instances with {LEAST_LABELS} or more different labels "
-        f"({{share}}) {{instances|has|have}} exactly the labels of others{whose}, as copies and "
-        "templates do. Records alike by nature would more often differ by one label[: {near} pairs "
+        f"({{share}}) {{instances|has|have}} exactly the labels of more others{whose} than differ "
+        "by one label, as copies and templates do[; {equal} {equal|has|have} those of another at "
+        "all]. Records alike by nature would more often differ by one label[: {near} pairs "
         "{near|does|do}, where {copies} {copies|repeats|repeat} another exactly].",
         evidence={
             **share_evidence(int(found.copied.sum()), long),

@@ -160,9 +160,9 @@ def _as_one(measured: Measurements, pairs: Together) -> Iterator[Row]:
 
 
 _AS_SIBLINGS = (
-    "Look at records with one of the two and not the other. Where both mean the same, merge them "
-    "or put one below the other; where they do not, say in the labelling guide when each of them "
-    "is right.",
+    "Where both mean the same, merge them or put one below the other; where they do not, say in "
+    "the labelling guide when each of them is right. Records with one of the two and not the other "
+    "show which it is.",
     "Do not count the two as two observations, and do not expect a model to distinguish them.",
 )
 _APART = (

@@ -147,7 +147,8 @@ def _finding(measured: Measurements, counted: Mapping[str, Any], explained_by: l
             for i in used[:TOP_PARTS]
         ),
         folded_into=tuple((hierarchy.nodes[i],) for i in explained_by),
-        asks=bool(never or by_rule),
+        asks=never,
+        aside=bool(by_rule),
         cases=lambda: _only_residual(measured, node),
     )
 
