@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
+from audit.explorer.application import listening_at
 from audit.explorer.guard import HEADERS
 from audit.explorer.opened import open_run
 from fixtures.explored import SECRET, Visitor, served
@@ -115,3 +116,8 @@ def test_a_path_that_climbs_out_finds_nothing(visitor: Visitor, path: str) -> No
 
     assert answer.status == 404
     assert "root:" not in answer.text
+
+
+def test_it_listens_on_this_machine_alone() -> None:
+    with listening_at(0) as listening:
+        assert listening.getsockname()[0] == "127.0.0.1"

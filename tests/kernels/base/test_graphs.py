@@ -170,7 +170,7 @@ def test_more_edges_than_are_looked_at_at_once(seed: int, monkeypatch: pytest.Mo
 
 
 def test_a_chain_of_very_many_nodes() -> None:
-    n = 5_000
+    n = 1_500
     assert told([*((i, i + 1) for i in range(n - 1)), (0, n - 1)], n) == {(0, n - 1): 1}
 
 
