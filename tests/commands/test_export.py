@@ -115,7 +115,8 @@ def test_croissant_is_valid_of_a_shared_copy_and_keeps_what_its_publisher_says(
     made("export", run, "--croissant", file)
     described = mlcroissant.Dataset(file).metadata
     checks = read_json(run / "result.json")["checks"]
-    told = [one["statement"] for check in checks for one in check["findings"]]
+    found = [one for check in checks for one in check["findings"]]
+    told = [one["statement"] for one in found if one["waiver"] is None]
     published = read_json(file) | {"license": "CC0", "rai:dataBiases": ["None known."]}
     file.write_text(json.dumps(published))
     made("export", run, "--croissant", file, "--overwrite")
