@@ -84,19 +84,15 @@ def test_lines_have_their_numbers_in_the_file(tmp_path: Path) -> None:
     assert list(read_lines(path)) == [(2, "a"), (4, "\tb")]
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
+def test_json_that_is_too_much_is_told(tmp_path: Path) -> None:
+    for text, found in [
         ("[" * 100_000, ""),
         ("1" * 5000, "4300 digits"),
         ('{"a": 1, "a": 2}', "more than one value of the key 'a'"),
-    ],
-    ids=["deep", "long", "twice"],
-)
-def test_json_that_is_too_much_is_told(tmp_path: Path, text: str, found: str) -> None:
-    with pytest.raises(InputError, match="of moderate depth") as caught:
-        read_json(written(tmp_path, "a.json", text.encode()))
-    assert found in caught.value.found
+    ]:
+        with pytest.raises(InputError, match="of moderate depth") as caught:
+            read_json(written(tmp_path, "a.json", text.encode()))
+        assert found in caught.value.found
 
 
 @pytest.mark.parametrize(("name", "head"), [("a.pt", b"text"), ("a.csv", b"\x80\x04.")])

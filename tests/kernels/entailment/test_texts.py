@@ -55,10 +55,10 @@ ROUGE_SCORE = [
 with its stemmer, for any of the references."""
 
 
-@pytest.mark.parametrize(("text", "references", "recall", "f1"), ROUGE_SCORE)
-def test_rouge_is_that_of_rouge_score(text, references, recall, f1):
-    assert rouge(text, references) == pytest.approx((recall, f1), abs=1e-12)
-    assert rouge("é 日本", ["é 日本"]) == (1, 1)
+def test_rouge_is_that_of_rouge_score():
+    for text, references, recall, f1 in ROUGE_SCORE:
+        assert rouge(text, references) == pytest.approx((recall, f1), abs=1e-12)
+        assert rouge("é 日本", ["é 日本"]) == (1, 1)
 
 
 @given(CASES)
@@ -130,20 +130,15 @@ def test_tuples_and_edges_have_shares_of_their_own() -> None:
     assert noun["vocabulary"] == len({*" ".join(heads).lower().split(), "animal", "pet", "wild"})
 
 
-@pytest.mark.parametrize(
-    ("head", "social"),
-    [
+def test_a_social_head_has_a_variable_or_an_argument_that_is_a_person() -> None:
+    for head, social in [
         ("The doctors, prescribe, aspirin", True),
         ("aspirin, is given to, the patients of a ward", True),
         ("personx feeds the dog", True),
         ("patient charts, list, medicines", False),
         ("the doctor feeds the dog", False),
-    ],
-)
-def test_a_social_head_has_a_variable_or_an_argument_that_is_a_person(
-    head: str, social: bool
-) -> None:
-    assert diversity(stated([(head, NOUN, "a", "b", True)]))["social"][0] == social
+    ]:
+        assert diversity(stated([(head, NOUN, "a", "b", True)]))["social"][0] == social
 
 
 @cache

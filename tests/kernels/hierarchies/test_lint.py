@@ -8,7 +8,6 @@ from collections import defaultdict
 import networkx as nx
 import numpy as np
 import polars as pl
-import pytest
 from hypothesis import given
 
 from audit.counting.residual_nodes import residual_nodes
@@ -137,21 +136,25 @@ def test_a_title_that_a_node_below_has_too_is_repeated() -> None:
     assert finding["title_repeated"].cases == (("pet", "dog"),)
 
 
-@pytest.mark.parametrize(("titles", "rules"), [
-    ({}, {}), ({"dog": "A", "cat": "B"}, {}), ({"dog": " A", "cat": "B", "pet": "C"},
-    {"missing_title": (("lone",),), "title_blanks": (("dog",),)}),
-    ({"dog": "A  b", "cat": "B", "pet": "C\n", "lone": "D"},
-     {"title_blanks": (("dog",), ("pet",))}),
-])  # fmt: skip
-def test_nodes_without_title_or_place_and_blanks_in_titles(
-    titles: dict[str, str], rules: dict[str, object]
-) -> None:
-    nodes = pl.DataFrame({"node": (own := ["cat", "dog", "lone", "pet"]),
-                          "title": [titles.get(node, "") for node in own]})  # fmt: skip
-    edges = pl.DataFrame({"child": ["dog", "cat"], "parent": ["pet", "pet"]})
-    found = lint_hierarchy(Hierarchy.build(edges, nodes, name="h"))
+def test_nodes_without_title_or_place_and_blanks_in_titles() -> None:
+    for titles, rules in [
+        ({}, {}),
+        ({"dog": "A", "cat": "B"}, {}),
+        (
+            {"dog": " A", "cat": "B", "pet": "C"},
+            {"missing_title": (("lone",),), "title_blanks": (("dog",),)},
+        ),
+        (
+            {"dog": "A  b", "cat": "B", "pet": "C\n", "lone": "D"},
+            {"title_blanks": (("dog",), ("pet",))},
+        ),
+    ]:
+        nodes = pl.DataFrame({"node": (own := ["cat", "dog", "lone", "pet"]),
+                              "title": [titles.get(node, "") for node in own]})  # fmt: skip
+        edges = pl.DataFrame({"child": ["dog", "cat"], "parent": ["pet", "pet"]})
+        found = lint_hierarchy(Hierarchy.build(edges, nodes, name="h"))
 
-    assert {one.rule: one.cases for one in found} == {"orphan": (("lone",),), **rules}
+        assert {one.rule: one.cases for one in found} == {"orphan": (("lone",),), **rules}
 
 
 def test_the_title_of_a_single_child_is_told_as_that_alone() -> None:
@@ -170,19 +173,16 @@ def test_headings_with_nothing_but_catch_alls() -> None:
     assert finding["only_catch_alls"].cases == (("pet", "cat", "dog"),)
 
 
-@pytest.mark.parametrize(
-    ("heading", "child"),
-    [
+def test_a_child_that_names_something_more_is_no_catch_all() -> None:
+    for heading, child in [
         ("Other pain", "Other pain, unspecified site of leg"),
         ("Pain", "Pain of other leg"),
         ("Pain", "Pain"),
         ("", "Other pain"),
-    ],
-)
-def test_a_child_that_names_something_more_is_no_catch_all(heading: str, child: str) -> None:
-    titles = {"pet": heading, "dog": child, "cat": child + " unspecified"}
+    ]:
+        titles = {"pet": heading, "dog": child, "cat": child + " unspecified"}
 
-    assert "only_catch_alls" not in told(tree(*SOUND, titles=titles))
+        assert "only_catch_alls" not in told(tree(*SOUND, titles=titles))
 
 
 @examples(25)
@@ -201,9 +201,8 @@ def test_findings_are_known_warnings_first_and_their_cases_are_nodes(hierarchy: 
         assert one.advice.endswith(".")
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
+def test_signs_that_carry_meaning_tell_titles_apart() -> None:
+    for one, other in [
         ("C", "C++"),
         ("C++", "C#"),
         ("age < 5", "age > 5"),
@@ -212,13 +211,13 @@ def test_findings_are_known_warnings_first_and_their_cases_are_nodes(hierarchy: 
         ("below -5 °C", "below 5 °C"),
         ("5 %", "5"),
         ("≥ 3", "≤ 3"),
-    ],
-)
-def test_signs_that_carry_meaning_tell_titles_apart(one: str, other: str) -> None:
-    titles = {"dog": one, "saw": other, "pet": "Pets"}
+    ]:
+        titles = {"dog": one, "saw": other, "pet": "Pets"}
 
-    assert told(tree(*SOUND, titles=titles)) == {}
-    assert list(told(tree(*SOUND, titles={**titles, "saw": f"{one.upper()},"}))) == ["title_clash"]
+        assert told(tree(*SOUND, titles=titles)) == {}
+        assert list(told(tree(*SOUND, titles={**titles, "saw": f"{one.upper()},"}))) == [
+            "title_clash"
+        ]
 
 
 def test_the_root_above_several_tops_is_not_judged() -> None:
@@ -232,9 +231,8 @@ def codes(*edges: str, titles: dict[str, str] | None = None) -> Hierarchy:
     return tree(*edges, titles=titles, coding=ICD9)
 
 
-@pytest.mark.parametrize(
-    ("code", "kind"),
-    [
+def test_digits_decide_where_an_icd9_code_has_no_title() -> None:
+    for code, kind in [
         ("401.8", "other"),
         ("401.9", "unspecified"),
         ("250.09", "unspecified"),
@@ -246,13 +244,11 @@ def codes(*edges: str, titles: dict[str, str] | None = None) -> Hierarchy:
         ("36.19", "other"),
         ("36.1", None),
         ("36.9", None),
-    ],
-)
-def test_digits_decide_where_an_icd9_code_has_no_title(code: str, kind: str | None) -> None:
-    hierarchy = codes(f"{code} x < top")
-    found = residual_nodes(hierarchy, Policy()).get(hierarchy.index(code))
+    ]:
+        hierarchy = codes(f"{code} x < top")
+        found = residual_nodes(hierarchy, Policy()).get(hierarchy.index(code))
 
-    assert (found.kind if found else None) == kind
+        assert (found.kind if found else None) == kind
 
 
 def test_digits_do_not_decide_where_there_is_a_title() -> None:
@@ -301,9 +297,8 @@ def test_the_rule_that_fired_is_told() -> None:
     assert residual_nodes(hierarchy, Policy())[hierarchy.index("a")].rule == "title: nos"
 
 
-@pytest.mark.parametrize(
-    ("title", "word"),
-    [
+def test_a_word_makes_a_catch_all_where_the_title_says_no_more_than_its_parents() -> None:
+    for title, word in [
         ("misc", "misc"),
         ("Miscellaneous tools", "miscellaneous"),
         ("Tools, et cetera", "et cetera"),
@@ -318,19 +313,17 @@ def test_the_rule_that_fired_is_told() -> None:
         ("Background", "background"),
         ("Background noise", None),
         ("Unidentified flying objects", None),
-    ],
-)
-def test_a_word_makes_a_catch_all_where_the_title_says_no_more_than_its_parents(
-    title: str, word: str | None
-) -> None:
-    titles = {"top": "Tools", "a": title, "b": "Hammers"}
-    words = Policy(residual_words=("Sundry",))
-    found = residual_nodes(tree("a b < top", titles=titles), words).values()
+    ]:
+        titles = {"top": "Tools", "a": title, "b": "Hammers"}
+        words = Policy(residual_words=("Sundry",))
+        found = residual_nodes(tree("a b < top", titles=titles), words).values()
 
-    assert [one.word.lower() for one in found] == ([word] if word else [])
-    assert not residual_nodes(tree("a < top", titles=titles), words)
-    coded = codes("780.1 780.2 < 780", titles={"780": "Tools", "780.1": title, "780.2": "Hammers"})
-    assert not residual_nodes(coded, words)
+        assert [one.word.lower() for one in found] == ([word] if word else [])
+        assert not residual_nodes(tree("a < top", titles=titles), words)
+        coded = codes(
+            "780.1 780.2 < 780", titles={"780": "Tools", "780.1": title, "780.2": "Hammers"}
+        )
+        assert not residual_nodes(coded, words)
 
 
 def test_only_below_the_root_is_one_word_what_all_are() -> None:

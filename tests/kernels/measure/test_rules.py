@@ -53,9 +53,8 @@ def known(*rules: Companion | Expected) -> tuple[int, ...]:
     return tuple(there.tolist())
 
 
-@pytest.mark.parametrize(
-    ("association", "expected"),
-    [
+def test_a_pair_is_known_where_both_ends_are_part_of_the_sides() -> None:
+    for association, expected in [
         (rule("a", "b2"), (0, 0, 0, -1)),
         (rule("b", ["a", "c"]), (0, 0, 0, -1)),
         (rule("a", ["b21", "b22"]), (0, 0, 0, -1)),
@@ -63,12 +62,8 @@ def known(*rules: Companion | Expected) -> tuple[int, ...]:
         (rule(["a1", "a2"], ["b", "c"]), (0, 0, 0, 0)),
         (rule("a1", "b2"), (-1, 0, -1, -1)),
         (Expected(nodes=("b2", "a"), source="A book."), (0, 0, 0, -1)),
-    ],
-)
-def test_a_pair_is_known_where_both_ends_are_part_of_the_sides(
-    association: Companion | Expected, expected: tuple[int, ...]
-) -> None:
-    assert known(association) == expected
+    ]:
+        assert known(association) == expected
 
 
 def test_the_first_association_counts() -> None:
@@ -264,9 +259,8 @@ def test_spells_are_read_by_name_and_sorted(tmp_path: Path) -> None:
     assert read_code_dates(table(tmp_path, text)) == SPELLS
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
+def test_a_broken_table_is_one_message_with_its_place(tmp_path: Path) -> None:
+    for text, told in [
         ("code,first\n585,1979-01-01\n", "a column named 'last' is required"),
         ("code,first,last\n", "at least one code"),
         ("code,first,last\n585,10/01/2005,\n", "'585: 10/01/2005 to (none)'"),
@@ -278,15 +272,13 @@ def test_spells_are_read_by_name_and_sorted(tmp_path: Path) -> None:
         ("code,first,last\n585,,2005-10-01\n585,2005-10-01,\n", "must not share a day"),
         ("code,first,last\n585,,\n585,,\n", "must not share a day"),
         ("code,first,last\n585,2005-10-01\n", "the 3 fields of the first one"),
-    ],
-)
-def test_a_broken_table_is_one_message_with_its_place(tmp_path: Path, text: str, told: str) -> None:
-    path = table(tmp_path, text)
+    ]:
+        path = table(tmp_path, text)
 
-    with pytest.raises(SchemaError) as caught:
-        read_code_dates(path)
-    assert told in str(caught.value)
-    assert str(path) in str(caught.value)
+        with pytest.raises(SchemaError) as caught:
+            read_code_dates(path)
+        assert told in str(caught.value)
+        assert str(path) in str(caught.value)
 
 
 def test_codes_as_numbers_are_refused(tmp_path: Path) -> None:

@@ -82,9 +82,8 @@ def test_names_are_read_as_they_were_written(
     assert named_numbers([str(first), f"LABEL_{first}"], found, "here")[str(first)] == names[0]
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
+def test_what_is_no_list_of_nodes_is_refused(tmp_path: Path) -> None:
+    for name, text in [
         ("classes.txt", "class\ncat\ndog\n"),
         ("classes.csv", "name\ncat\ndog\n"),
         ("pretty.txt", '[\n  "cat",\n  "dog"'),
@@ -96,13 +95,11 @@ def test_names_are_read_as_they_were_written(
         ("below.json", '{"cat": -1, "dog": 0}'),
         ("none.yaml", "nc: 2\n"),
         ("empty.json", "{}"),
-    ],
-)
-def test_what_is_no_list_of_nodes_is_refused(name: str, text: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text(text)
-    with pytest.raises(audit.AuditError) as caught:
-        class_names(tmp_path / name, {"cat", "dog"}.__contains__)
-    assert isinstance(caught.value, AskedError) == name.startswith("classes")
+    ]:
+        (tmp_path / name).write_text(text)
+        with pytest.raises(audit.AuditError) as caught:
+            class_names(tmp_path / name, {"cat", "dog"}.__contains__)
+        assert isinstance(caught.value, AskedError) == name.startswith("classes")
 
 
 def test_columns_and_numbers_beyond_the_names_are_refused() -> None:
@@ -304,13 +301,11 @@ def test_sets_are_not_transformed(transform: Transform) -> None:
         as_scores(raw(np.array([[1.0, 0.0]]), set_valued=True), transform)
 
 
-@pytest.mark.parametrize("listed", [False, True])
-@pytest.mark.parametrize(("written", "score"), [(1 + 1e-7, 1.0), (-1e-7, 0.0)])
-def test_a_number_beyond_one_bound_by_rounding_is_clipped(
-    listed: bool, written: float, score: float
-) -> None:
-    scores = dense(as_scores(raw(np.array([[written, 0.5]]), listed=listed), None))
-    assert scores.tolist() == [[score, 0.5]]
+def test_a_number_beyond_one_bound_by_rounding_is_clipped() -> None:
+    for written, score in [(1 + 1e-7, 1.0), (-1e-7, 0.0)]:
+        for listed in [False, True]:
+            scores = dense(as_scores(raw(np.array([[written, 0.5]]), listed=listed), None))
+            assert scores.tolist() == [[score, 0.5]]
 
 
 def test_scores_are_not_copied() -> None:

@@ -187,30 +187,24 @@ def test_the_predicate_chooses_the_relation(wordnet: Folder) -> None:
     assert "person.n.01" in wordnet.refused(words="small")
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
+def test_bad_scores_are_refused_with_their_line(folder: Folder) -> None:
+    for rows in [
         *([(key, NONE)] for key in (4, -1, True, 0.5, "Q9")),
         [(0, NONE), ("Q0", NONE)],
         [(0, {})],
         *([(0, {"a": one})] for one in (None, "1", True, 10**400)),
-    ],
-)
-def test_bad_scores_are_refused_with_their_line(rows: Any, folder: Folder) -> None:
-    folder.scored(rows)
-    assert f"scores.jsonl:{len(rows)}" in folder.refused()
+    ]:
+        folder.scored(rows)
+        assert f"scores.jsonl:{len(rows)}" in folder.refused()
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_bad_lines_are_refused(folder: Folder) -> None:
+    for line in [
         *('{"question": 0, "scores": {"a": NaN}}', '{"question": 0, "scores": {"a": 1e999}}'),
         *('{"question": 0, "scores": [1]}', '{"scores": {"a": 1}}', "[1]", "{", "", "\xff"),
-    ],
-)
-def test_bad_lines_are_refused(line: str, folder: Folder) -> None:
-    (folder.path / "scores.jsonl").write_text(line, "latin-1")
-    assert "scores.jsonl" in folder.refused()
+    ]:
+        (folder.path / "scores.jsonl").write_text(line, "latin-1")
+        assert "scores.jsonl" in folder.refused()
 
 
 @pytest.mark.parametrize("key", ["sub_label", "obj_label", "obj2_label", "predicate_id"])
@@ -373,16 +367,12 @@ def test_a_chosen_sense_stands_above_the_rule_that_chooses(tmp_path: Path) -> No
     assert chosen.frames["measured"]["n"].to_list() == [1, 0, 1, 0]
 
 
-@pytest.mark.parametrize(
-    "senses", ["[", "[]", '[["painter"]]', '{"painter": 3}', '{"painter": "painter.n.77"}']
-)
 @pytest.mark.parametrize("released", [True, False])
-def test_senses_that_cannot_be_used_are_refused(
-    tmp_path: Path, senses: str, released: bool
-) -> None:
-    world = World(tmp_path, [("a", "painter", "artist")], {0: [("painter", 1.0)]})
-    (tmp_path / "senses.json").write_text(senses)
-    with pytest.raises(AuditError):
-        world.run(released=released)
-    with pytest.raises(AuditError, match="--senses names a file"):
-        world.run(senses=None)
+def test_senses_that_cannot_be_used_are_refused(tmp_path: Path, released: bool) -> None:
+    for senses in ["[", "[]", '[["painter"]]', '{"painter": 3}', '{"painter": "painter.n.77"}']:
+        world = World(tmp_path, [("a", "painter", "artist")], {0: [("painter", 1.0)]})
+        (tmp_path / "senses.json").write_text(senses)
+        with pytest.raises(AuditError):
+            world.run(released=released)
+        with pytest.raises(AuditError, match="--senses names a file"):
+            world.run(senses=None)

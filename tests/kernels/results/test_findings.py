@@ -43,17 +43,14 @@ def result(*checks: CheckResult, max_findings: int = 20) -> AuditResult:
     return replace(other, checks=checks, policy={**other.policy, "max_findings": max_findings})
 
 
-@pytest.mark.parametrize(
-    ("severities", "status"),
-    [
+def test_the_worst_severity_is_the_status() -> None:
+    for severities, status in [
         ([], "pass"),
         (["note"], "note"),
         (["note", "warning"], "warn"),
         (["warning", "error", "note"], "fail"),
-    ],
-)
-def test_the_worst_severity_is_the_status(severities: list[Severity], status: str) -> None:
-    assert check(*map(finding, severities)).status == status
+    ]:
+        assert check(*map(finding, severities)).status == status
 
 
 def test_a_crash_outranks_everything_and_what_does_not_apply_stands_apart() -> None:
@@ -158,9 +155,8 @@ def said_of(finding: Finding) -> str:
     return str(finding_view(finding, Columns(), {}, EXACTLY)["statement"])
 
 
-@pytest.mark.parametrize(
-    ("lines", "said"),
-    [
+def test_what_makes_up_most_of_a_finding_is_named() -> None:
+    for lines, said in [
         ([("c d", 40)], "always c and d"),
         ([("a b", 40), ("a d", 21)], "mostly d"),
         ([("a b", 40), ("c b", 9), ("a d", 8)], "most often c"),
@@ -171,58 +167,44 @@ def said_of(finding: Finding) -> str:
         ([("c", 40)], "always c"),
         ([("c", 40), ("d", 3)], "mostly c"),
         ([("c", 15), ("d", 14)], None),
-    ],
-)
-def test_what_makes_up_most_of_a_finding_is_named(
-    lines: list[tuple[str, int]], said: str | None
-) -> None:
-    parts = tuple(Part(tuple(nodes.split()), {"instances": n}) for nodes, n in lines)
-    pair = replace(
-        FOUND, nodes=("a", "b"), key=(), parts=parts, statement="{instances}[, {mostly}]."
-    )
-    told = said_of(pair)
+    ]:
+        parts = tuple(Part(tuple(nodes.split()), {"instances": n}) for nodes, n in lines)
+        pair = replace(
+            FOUND, nodes=("a", "b"), key=(), parts=parts, statement="{instances}[, {mostly}]."
+        )
+        told = said_of(pair)
 
-    assert told == (f"40, {said}." if said else "40.")
+        assert told == (f"40, {said}." if said else "40.")
 
 
-@pytest.mark.parametrize(
-    ("lines", "said"),
-    [
+def test_what_may_lie_elsewhere_makes_up_no_finding() -> None:
+    for lines, said in [
         ([("c", 90)], "always c"),  # 150 have one of these labels, and 40 of them no other
         ([("c", 131), ("d", 3)], "mostly c"),
         ([("c", 130), ("d", 3)], None),  # 110 that have others may have 110 of them
-    ],
-)
-def test_what_may_lie_elsewhere_makes_up_no_finding(
-    lines: list[tuple[str, int]], said: str | None
-) -> None:
-    parts = tuple(Part((node,), {"labelled": n}) for node, n in lines)
-    told = said_of(replace(FOUND, parts=parts, statement="{instances}[, {mostly}]."))
+    ]:
+        parts = tuple(Part((node,), {"labelled": n}) for node, n in lines)
+        told = said_of(replace(FOUND, parts=parts, statement="{instances}[, {mostly}]."))
 
-    assert told == (f"40, {said}." if said else "40.")
+        assert told == (f"40, {said}." if said else "40.")
 
 
-@pytest.mark.parametrize(
-    ("lines", "said"),
-    [
+def test_a_finding_that_counts_its_lines_names_some() -> None:
+    for lines, said in [
         ([("c d", 7), ("c e", 6), ("d e", 6)], "such as c and d"),
         ([("c", 15), ("d", 9), ("e", 9)], "such as c and d"),
         ([("c", 3), ("d", 2)], "c and d"),
         ([("c d", 3)], "c and d"),
-    ],
-)
-def test_a_finding_that_counts_its_lines_names_some(
-    lines: list[tuple[str, int]], said: str
-) -> None:
-    parts = tuple(Part(tuple(nodes.split()), {"instances": n}) for nodes, n in lines)
-    counting = replace(
-        FOUND,
-        parts=parts,
-        statement="{instances}[, {mostly}].",
-        evidence={**FOUND.evidence, "pairs": len(parts)},
-    )
+    ]:
+        parts = tuple(Part(tuple(nodes.split()), {"instances": n}) for nodes, n in lines)
+        counting = replace(
+            FOUND,
+            parts=parts,
+            statement="{instances}[, {mostly}].",
+            evidence={**FOUND.evidence, "pairs": len(parts)},
+        )
 
-    assert said_of(counting).endswith(f", {said}.")
+        assert said_of(counting).endswith(f", {said}.")
 
 
 TENS = Rounding(10, {"rows": 1000, "instances": 1000})
@@ -246,10 +228,10 @@ def test_a_share_is_that_of_told_counts_with_an_interval_around_it() -> None:
     assert 0.025 <= found["value"] - found["low"] < 0.05
 
 
-@pytest.mark.parametrize("k", [0, 10, 990, 1000])
-def test_a_share_of_few_or_of_all_but_few_is_not_told(k: int) -> None:
-    assert told(metric("accuracy", k / 1000))[0]["value"] is None
-    assert told(metric("accuracy", k / 1000, scope="a")) == []
+def test_a_share_of_few_or_of_all_but_few_is_not_told() -> None:
+    for k in [0, 10, 990, 1000]:
+        assert told(metric("accuracy", k / 1000))[0]["value"] is None
+        assert told(metric("accuracy", k / 1000, scope="a")) == []
 
 
 def test_a_net_share_is_the_difference_of_told_shares() -> None:

@@ -93,11 +93,11 @@ def test_zeros_and_ones_are_counted_as_labels_are(table: Table) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("shape", [(0, 4), (3, 4), (0, 1), (3, 1)])
-def test_without_scores_there_are_no_pairs(shape: tuple[int, int], device: str | None) -> None:
-    found = count_score_pairs(csr_array(shape, dtype=np.float64), THRESHOLD, device=device)
-    assert len(found.a) == len(found.confusion_sum) == 0
-    assert found.joint.dtype == np.int64
+def test_without_scores_there_are_no_pairs(device: str | None) -> None:
+    for shape in [(0, 4), (3, 4), (0, 1), (3, 1)]:
+        found = count_score_pairs(csr_array(shape, dtype=np.float64), THRESHOLD, device=device)
+        assert len(found.a) == len(found.confusion_sum) == 0
+        assert found.joint.dtype == np.int64
 
 
 @pytest.mark.usefixtures("kernel")
@@ -110,14 +110,12 @@ def test_confusion_of_nearly_equal_scores_never_exceeds_the_joint_count() -> Non
 
 @pytest.mark.usefixtures("kernel")
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("size", [1e-5, 1.0, 300.0])
-def test_many_instances_of_one_size_neither_vanish_nor_overflow(
-    size: float, device: str | None
-) -> None:
-    scores = csr_array(np.array([[size, 3 * size]] * 900))
-    bits = -(0.25 * math.log2(0.25) + 0.75 * math.log2(0.75))
-    found = count_score_pairs(scores, THRESHOLD, device=device)
-    assert found.confusion_sum.tolist() == pytest.approx([900 * bits], rel=1e-12)
+def test_many_instances_of_one_size_neither_vanish_nor_overflow(device: str | None) -> None:
+    for size in [1e-5, 1.0, 300.0]:
+        scores = csr_array(np.array([[size, 3 * size]] * 900))
+        bits = -(0.25 * math.log2(0.25) + 0.75 * math.log2(0.75))
+        found = count_score_pairs(scores, THRESHOLD, device=device)
+        assert found.confusion_sum.tolist() == pytest.approx([900 * bits], rel=1e-12)
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 1_000])

@@ -89,19 +89,19 @@ def test_a_width_of_none_tells_each_count_as_it_is() -> None:
     assert bins.ends(7) == (7, 7)
 
 
-@pytest.mark.parametrize("width", [0, *WIDTHS])
-@pytest.mark.parametrize("total", [300, None])
-def test_arrays_and_expressions_tell_what_single_counts_do(width: int, total: int | None) -> None:
-    bins, counts = Bins(width, total), np.arange(301)
-    alone = [bins.told(int(n)) for n in counts]
-    assert np.asarray(bins.all_told(counts)).tolist() == alone
-    frame = pl.DataFrame({"n": counts}).select(bins.all_told(pl.col("n")))
-    assert frame.to_series().to_list() == alone
+def test_arrays_and_expressions_tell_what_single_counts_do() -> None:
+    for total in [300, None]:
+        for width in [0, *WIDTHS]:
+            bins, counts = Bins(width, total), np.arange(301)
+            alone = [bins.told(int(n)) for n in counts]
+            assert np.asarray(bins.all_told(counts)).tolist() == alone
+            frame = pl.DataFrame({"n": counts}).select(bins.all_told(pl.col("n")))
+            assert frame.to_series().to_list() == alone
 
 
-@pytest.mark.parametrize(("cell", "width"), [(1, 0), (2, 4), (5, 4), (6, 5), (11, 10), (51, 50)])
-def test_the_width_follows_from_the_smallest_count(cell: int, width: int) -> None:
-    assert width_of(cell) == width
+def test_the_width_follows_from_the_smallest_count() -> None:
+    for cell, width in [(1, 0), (2, 4), (5, 4), (6, 5), (11, 10), (51, 50)]:
+        assert width_of(cell) == width
 
 
 PERSONS = 500
@@ -230,9 +230,8 @@ def test_counts_in_the_same_classes_are_held_alike_against_limits(
     assert reader.reads(OF_PERSONS, *first) == reader.reads(OF_PERSONS, *second)
 
 
-@pytest.mark.parametrize(
-    ("reads", "counts", "exact", "told"),
-    [
+def test_what_is_clear_of_a_limit_is_found() -> None:
+    for reads, counts, exact, told in [
         (copied, (20, 0), True, False),
         (copied, (20, 10), False, False),
         (copied, (40, 10), True, True),
@@ -251,12 +250,8 @@ def test_counts_in_the_same_classes_are_held_alike_against_limits(
         (far, (16, 44, 6, 54), True, False),
         (far, (45, 15, 15, 45), True, True),
         (far, (5, 60, 0, 60), False, False),
-    ],
-)
-def test_what_is_clear_of_a_limit_is_found(
-    reads: Callable[..., Any], counts: Sequence[int], exact: Any, told: Any
-) -> None:
-    assert (reads(EXACT, *counts), reads(OF_PERSONS, *counts)) == (exact, told)
+    ]:
+        assert (reads(EXACT, *counts), reads(OF_PERSONS, *counts)) == (exact, told)
 
 
 def test_where_no_count_is_told_none_is_beyond_a_limit() -> None:
