@@ -140,117 +140,79 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_its_tables_and_findings_are_in_the_result() -> None:
-    shared = audited().shared()
+def test_it_is_in_the_result_and_read_back_without_its_class(runs: Path) -> None:
+    shared, back = audited().shared(), read_run(runs / "old")
+    own, part = shared["analyses"]["lengths"], back.analysis("lengths")
 
     assert list(SCHEMA.iter_errors(json.loads(json.dumps(shared)))) == []
-    assert shared["analyses"]["lengths"]["facts"] == {"texts": 40, "measured_in": "words"}
-    assert [row["node"] for row in shared["analyses"]["lengths"]["by_label"]] == ["asthma", "heart"]
-    assert [metric["parameters"] for metric in shared["metrics"]] == [
-        {"method": "asthma"},
-        {"method": "heart"},
-    ]
+    assert own["facts"] == {"texts": 40, "measured_in": "words"}
+    assert [row["node"] for row in own["by_label"]] == ["asthma", "heart"]
+    named = [metric["parameters"] for metric in shared["metrics"]]
+    assert named == [{"method": "asthma"}, {"method": "heart"}]
     assert shared["checks"][0]["findings"][0]["statement"] == "5 texts are long."
     assert SECRET not in json.dumps(shared)
-
-
-def test_a_run_of_it_is_read_back_without_its_class(runs: Path) -> None:
-    back = read_run(runs / "old")
-    part = back.analysis("lengths")
-
-    assert back.shared() == audited().shared()
+    assert back.shared() == shared
     assert part is not None
     assert part.restricted["long_texts"].lazy().collect()["why"].unique().to_list() == [SECRET]
 
 
-def test_it_is_verified_with_its_tables(runs: Path) -> None:
+def test_it_is_verified_listed_and_compared(runs: Path) -> None:
     run("verify", runs / "old")
     table = runs / "old" / "restricted" / "analysis_lengths_by_label.parquet"
     before = table.read_bytes()
     table.write_bytes(before[:-1] + b"x")
     broken = CliRunner().invoke(app, ["verify", str(runs / "old")])
     table.write_bytes(before)
-
     assert broken.exit_code
     assert table.name in broken.output
 
-
-def test_its_cases_are_listed(runs: Path) -> None:
     finding = next(iter(audited().cases.collect()["finding"]))  # type: ignore[union-attr]
-
     assert run("cases", runs / "old", finding).split() == ["i00", "i08", "i16", "i24", "i32"]
-
-
-def test_two_runs_of_it_are_compared(runs: Path) -> None:
     run("compare", runs / "old", runs / "new", "--out", runs / "changes")
-    changes = json.loads((runs / "changes" / "comparison.json").read_bytes())
-
-    assert "long_text" in json.dumps(changes)
+    assert "long_text" in (runs / "changes" / "comparison.json").read_text("utf-8")
 
 
-def test_it_is_in_the_report_and_in_the_pdf(runs: Path) -> None:
+def test_it_is_in_the_report_the_pdf_and_the_window(runs: Path) -> None:
     run("report", runs / "old")
     html = (runs / "old" / "report.html").read_text("utf-8")
     with pypdfium2.PdfDocument(runs / "old" / "report.pdf") as document:
         printed = "\n".join(page.get_textpage().get_text_bounded() for page in document)
-
     for written in (html, printed):
-        assert "By label" in written
-        assert "Measured in" in written
-        assert "Is any text long?" in written
+        assert all(one in written for one in ("By label", "Measured in", "Is any text long?"))
         assert SECRET not in written
     assert '<section id="lengths"' in html
-
-
-def test_it_has_a_place_in_the_window(runs: Path) -> None:
     with entered(runs / "old") as visitor:
         listed = visitor.get("/tables").text
         links = {link for link in re.findall(r'href="([^"]*)"', listed) if "/table/" in link}
         pages = [visitor.get(link).text for link in sorted(links)]
-
     assert "By label" in listed
     assert any(SECRET in page for page in pages)
 
 
-def test_a_policy_can_name_its_check() -> None:
-    stricter = Policy(severities={"long_text": "error"})
-    data, own = labelled(TREE, LABELS), TextLengths(LENGTHS)
+def test_a_policy_names_its_check_and_judges_its_run_again(runs: Path) -> None:
+    stricter, data = Policy(severities={"long_text": "error"}), labelled(TREE, LABELS)
 
-    assert run_audit(data, stricter, analyses=[own]).status == "fail"
+    assert run_audit(data, stricter, analyses=[TextLengths(LENGTHS)]).status == "fail"
     with pytest.raises(PolicyError, match="long_text"):
         run_audit(data, stricter)
+    back = read_run(runs / "old")
+    assert rejudged(back, stricter, today=date(2030, 1, 1)).status == "fail"
 
 
-def test_its_run_is_judged_again_by_a_severity_of_its_check(runs: Path) -> None:
-    back, today = read_run(runs / "old"), date(2030, 1, 1)
-    policy = Policy(severities={CHECK.name: "error"})
-
-    assert rejudged(back, policy, today=today).status == "fail"
-
-
-@pytest.mark.parametrize("name", ["", "Lengths", "two words", "with_line", "concepts", "ä"])
-def test_its_name_is_a_plain_word_that_no_other_has(name: str) -> None:
+def test_it_has_a_name_of_its_own_and_tables_that_can_be_stored_and_shared_by_a_rule() -> None:
     class Named(TextLengths):
         pass
 
-    Named.name = name
+    data, own = labelled(TREE, LABELS), TextLengths(LENGTHS)
+    for name in ("", "Lengths", "two words", "with_line", "concepts", "ä"):
+        Named.name = name
+        with pytest.raises(InputError, match="name of its own"):
+            run_audit(data, analyses=[Named(LENGTHS)])
     with pytest.raises(InputError, match="name of its own"):
-        run_audit(labelled(TREE, LABELS), analyses=[Named(LENGTHS)])
-
-
-def test_two_of_one_name_are_refused() -> None:
-    own = TextLengths(LENGTHS)
-    with pytest.raises(InputError, match="name of its own"):
-        run_audit(labelled(TREE, LABELS), analyses=[own, own])
-
-
-@pytest.mark.parametrize("table", ["facts", "../up", ""])
-def test_its_tables_can_be_stored(table: str) -> None:
-    with pytest.raises(InputError, match="each table of an analysis"):
-        run_audit(labelled(TREE, LABELS), analyses=[TextLengths(LENGTHS, table)])
-
-
-def test_no_table_of_it_is_shared_without_a_rule() -> None:
+        run_audit(data, analyses=[own, own])
+    for table in ("facts", "../up", ""):
+        with pytest.raises(InputError, match="each table of an analysis"):
+            run_audit(data, analyses=[TextLengths(LENGTHS, table)])
     part = audited().analysis("lengths")
     assert part is not None
     with pytest.raises(InputError, match="a rule if it is shared"):
