@@ -301,8 +301,7 @@ def test_the_files_and_manifests_of_a_comparison(small: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "predictions"),
-    [("", "_modelled", "only_new"), ("_modelled", "", "only_old")],
+    ("old", "new", "predictions"), [("", "_modelled", "only_new"), ("_modelled", "", "only_old")]
 )
 def test_a_model_in_one_run_alone_is_told(
     small: Path, old: str, new: str, predictions: str

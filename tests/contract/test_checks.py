@@ -256,10 +256,7 @@ DATASETS = {
 }
 
 
-RICH = (
-    *(busy, icd, damaged, modelled, suspected, parted, associated, stays, habits),
-    shallower,
-)
+RICH = (*(busy, icd, damaged, modelled, suspected, parted, associated, stays, habits), shallower)
 """Datasets that make checks find something; each is measured once for all tests."""
 
 
@@ -422,9 +419,7 @@ def test_a_finding_reads_rightly_at_one_and_at_more() -> None:
             assert [wrong for wrong in WRONG_AT_MORE if re.search(wrong, at_more)] == [], at_more
 
 
-NOT_ALWAYS = {
-    *("share", "ratio", "difference", "end", "mean", "factor", "estimate", "chance"),
-}
+NOT_ALWAYS = {*("share", "ratio", "difference", "end", "mean", "factor", "estimate", "chance")}
 """Kinds of numbers that are left out where too few are counted, or everywhere."""
 
 
@@ -592,10 +587,7 @@ def test_the_dataset_without_labels_has_instances() -> None:
 
 
 ON_COUNTS = tuple(check for check in CHECKS if check.needs == "counts")
-TOLD_OTHERWISE = {
-    "residual_overuse": {"folded_into": ()},
-    "cross_branch": {"parts": ()},
-}
+TOLD_OTHERWISE = {"residual_overuse": {"folded_into": ()}, "cross_branch": {"parts": ()}}
 """What counts tell in a way of their own: the checks' own tests say how."""
 
 

@@ -271,7 +271,7 @@ SETS: tuple[list[str], ...] = (
 def shared(old: list[int], new: list[int], *, persons: bool = True) -> dict[str, Any]:
     runs = [
         audit.run_audit(
-            labelled(WARD, repeated(list(zip(counts, SETS, strict=True))), persons=persons),
+            labelled(WARD, repeated(list(zip(counts, SETS, strict=True))), persons=persons)
         )
         for counts in (old, new)
     ]
@@ -349,9 +349,7 @@ def changes(old: int, new: int, *, persons: bool) -> dict[str, int]:
     runs = [
         audit.run_audit(
             labelled(
-                faults,
-                repeated([(n, ["lung", "asthma"]), (1000 - n, ["cough"])]),
-                persons=persons,
+                faults, repeated([(n, ["lung", "asthma"]), (1000 - n, ["cough"])]), persons=persons
             )
         )
         for n in (old, new)

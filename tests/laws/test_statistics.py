@@ -289,11 +289,7 @@ def drift_rows(world: World, values: str) -> dict[tuple[str, str], dict[str, Any
 
 
 def drift_row(
-    carrying: set[str],
-    sides: list[set[str]],
-    by_group: list[dict[str, set[str]]],
-    *,
-    alone: bool,
+    carrying: set[str], sides: list[set[str]], by_group: list[dict[str, set[str]]], *, alone: bool
 ) -> dict[str, Any] | None:
     (k, n), (other_k, other_n) = ((len(side & carrying), len(side)) for side in sides)
     shares = [[len(own & carrying) / len(own) for own in g.values()] for g in by_group]

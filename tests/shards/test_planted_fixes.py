@@ -53,10 +53,7 @@ def write(folder: Path, records: dict[str, list[str]]) -> None:
 def wrong(code: str, draws: random.Random) -> dict[str, str]:
     """What a code becomes by each kind of fault that leaves no code."""
     kind = draws.choice(["other", "exchanged", "doubled", "lost"])
-    return {
-        "zeros lost": code.lstrip("0"),
-        "slip": slip(code, kind, draws),
-    }
+    return {"zeros lost": code.lstrip("0"), "slip": slip(code, kind, draws)}
 
 
 def excess(own: list[str]) -> dict[str, str]:

@@ -23,19 +23,10 @@ from fixtures.toy import EDGES
 AUDIT = str(Path(sys.executable).with_name("audit"))
 LABELS = ("dog", "cow", "bird", "tool", "pet", "animal", "unicorn", " cow ", None)
 NEED_INSTANCES = {
-    "principal_position",
-    "drift",
-    "split_leak",
-    "group_confined",
-    "unspecific_beside_specific",
-    "sibling_exclusive",
-    "excludes1",
-    "missing_companion",
-    "sex_age_conflict",
-    "chronic_gap",
-    "missing_stratum",
-    "model_confuses",
-}
+    "principal_position", "drift", "split_leak", "group_confined", "unspecific_beside_specific",
+    "sibling_exclusive", "excludes1", "missing_companion", "sex_age_conflict", "chronic_gap",
+    "missing_stratum", "model_confuses",
+}  # fmt: skip
 TABLES = ("nodes", "edges", "pairs", "judged_pairs", "pair_margins", "pair_strata", "residuals")
 
 

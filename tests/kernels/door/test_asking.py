@@ -316,11 +316,7 @@ def test_an_index_of_pandas_is_no_id() -> None:
 def test_the_finest_column_that_does_not_number_rows_is_offered_as_the_id(
     beside: dict[str, Any], ids: tuple[str, ...]
 ) -> None:
-    data = {
-        "visit": [f"v{n // 2}" for n in range(16)],
-        **beside,
-        "dx": [*TENTH, *TENTH[::-1]],
-    }
+    data = {"visit": [f"v{n // 2}" for n in range(16)], **beside, "dx": [*TENTH, *TENTH[::-1]]}
     frame = pl.DataFrame(data).with_columns(pl.all().cast(pl.String), ward=pl.lit("A"))
 
     assert offered(frame)["id"] == ids

@@ -21,12 +21,7 @@ from audit.analyses.entailment.answers import PREDICTIONS
 from audit.analyses.entailment.dataset import EVENT, NOUN, VERB, questions_of
 from audit.analyses.entailment.detection import measure_detection
 from audit.analyses.entailment.quality import diversity, with_uniqueness
-from audit.analyses.entailment.text_measures import (
-    bleu_counts,
-    bleu_words,
-    meteor_by,
-    rouge,
-)
+from audit.analyses.entailment.text_measures import bleu_counts, bleu_words, meteor_by, rouge
 from audit.base.errors import InputError
 from audit.data.records import Records
 from fixtures.doors import read_entailment

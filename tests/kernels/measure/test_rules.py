@@ -309,8 +309,7 @@ near = st.none() | st.dates(date(2000, 1, 1), date(2000, 1, 12))
 
 @given(spells=st.lists(st.tuples(st.sampled_from("ab"), near, near), min_size=1, max_size=5))
 def test_a_table_is_read_exactly_when_no_two_spells_share_a_day(
-    tmp_path_factory: pytest.TempPathFactory,
-    spells: list[tuple[str, date | None, date | None]],
+    tmp_path_factory: pytest.TempPathFactory, spells: list[tuple[str, date | None, date | None]]
 ) -> None:
     path = tmp_path_factory.mktemp("dates") / "dates.csv"
     lines = [f"{code},{first or ''},{last or ''}" for code, first, last in spells]

@@ -15,11 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from audit.base.dag import FloatArray
-from audit.engine.pairs.margins import (
-    NO_STRATUM,
-    length_cuts,
-    strata_of,
-)
+from audit.engine.pairs.margins import NO_STRATUM, length_cuts, strata_of
 from audit.engine.pairs.scan import FINDS, Meets, Rules, Scan, strength_of
 from audit.engine.statistics.association import poisson_p_value
 from audit.hierarchies.hierarchy import Hierarchy

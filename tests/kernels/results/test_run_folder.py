@@ -22,13 +22,7 @@ from audit.runs import audit as run_module
 from audit.runs import folder as run_folder
 from audit.runs import manifest
 from audit.runs.audit import run_audit
-from audit.runs.folder import (
-    rewriting_run,
-    seal_reports,
-    write_run,
-    write_tables,
-    writing_run,
-)
+from audit.runs.folder import rewriting_run, seal_reports, write_run, write_tables, writing_run
 from audit.runs.read import read_run
 from audit.runs.sealed_run import SealedRun
 from fixtures.doors import command

@@ -44,10 +44,7 @@ def test_a_rule_names_columns_of_its_table_and_is_read_back_as_it_was_stored() -
 
 RULE = Table(
     Columns(
-        text("name"),
-        chance("verdict q"),
-        share("share", of="k n", ends="low high"),
-        count("n k"),
+        text("name"), chance("verdict q"), share("share", of="k n", ends="low high"), count("n k")
     ),
     order="n",
     listed="n",

@@ -316,12 +316,7 @@ def test_up_to_three_labels_have_what_they_have(counts: Counts) -> None:
 def test_a_label_in_every_mistake_leaves_the_others_their_margins() -> None:
     rows, columns = np.array([7.0, 2.0, 3.0, 0.0]), np.array([5.0, 4.0, 1.0, 2.0])
 
-    assert table(rows, columns).tolist() == [
-        [0, 4, 1, 2],
-        [2, 0, 0, 0],
-        [3, 0, 0, 0],
-        [0, 0, 0, 0],
-    ]
+    assert table(rows, columns).tolist() == [[0, 4, 1, 2], [2, 0, 0, 0], [3, 0, 0, 0], [0, 0, 0, 0]]
 
 
 def test_nothing_gives_no_term() -> None:

@@ -16,11 +16,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 from audit.base.dag import IntArray
 from audit.base.errors import SchemaError
 from audit.engine.statistics import resampling as subject
-from audit.engine.statistics.raters import (
-    agreement_of_sums,
-    agreement_terms,
-    equal_votes,
-)
+from audit.engine.statistics.raters import agreement_of_sums, agreement_terms, equal_votes
 from audit.engine.statistics.resampling import (
     group_bootstrap,
     percentile_interval,

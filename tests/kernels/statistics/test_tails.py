@@ -87,10 +87,7 @@ def test_what_the_threshold_lets_pass_is_what_the_adjusted_values_let_pass(
     assert sum(p <= limit for p in p_values) >= max(ranks, default=0)
 
 
-@given(
-    st.lists(st.floats(0, 1), max_size=20),
-    st.integers(0, 30),
-)
+@given(st.lists(st.floats(0, 1), max_size=20), st.integers(0, 30))
 def test_adjusted_p_values_are_those_of_scipy_with_ones_for_the_rest(
     p_values: list[float], untested: int
 ) -> None:
