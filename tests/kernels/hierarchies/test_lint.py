@@ -34,21 +34,35 @@ def cases(hierarchy: Hierarchy, rule: str) -> set[tuple[str, ...]]:
     return set(finding.cases) if finding else set()
 
 
-def test_of_a_sound_hierarchy_nothing_is_told() -> None:
-    assert lint_hierarchy(tree(*SOUND)) == ()
+PETS = ("dog cat < pet",)
+EXAMPLES = [
+    (SOUND, {}, {}),
+    ((*SOUND, "dog < thing"), {}, {"redundant_edge": (("dog", "pet", "thing"),)}),
+    ((*SOUND, "dog < tool"), {}, {}),
+    (SOUND, {"dog": "Other  pain", "saw": "OTHER, PAIN", "pet": "Pets"},
+     {"title_clash": (("dog", "saw"),), "title_blanks": (("dog",),)}),
+    (SOUND, {"dog": "A pet", "pet": "a pet"}, {"title_repeated": (("pet", "dog"),)}),
+    (("dog < pet", "pet tool < thing"), {"dog": "A pet", "pet": "a pet"},
+     {"lone_child": (("pet", "dog"),)}),
+    (SOUND, {"pet": "Urinary obstruction", "dog": "Urinary obstruction, unspecified",
+             "cat": "Other urinary obstruction", "saw": "Other tool", "tool": "Tool",
+             "hammer": "Hammer"}, {"only_catch_alls": (("pet", "cat", "dog"),)}),
+    *((SOUND, {"pet": heading, "dog": child, "cat": f"{child} unspecified"}, {})
+      for heading, child in (("Other pain", "Other pain, unspecified site of leg"),
+                             ("Pain", "Pain of other leg"), ("", "Other pain"))),
+    (SOUND[:2], {"pet": "Root", "tool": "Other"}, {}),
+    (PETS, {"dog": "Other", "cat": "Unspecified"}, {}),
+]  # fmt: skip
+"""Edges, titles, and the cases of each rule that is told."""
 
 
-def test_a_redundant_edge_is_told_with_the_comparable_parents() -> None:
-    finding = told(tree(*SOUND, "dog < thing"))
-
-    assert list(finding) == ["redundant_edge"]
-    assert finding["redundant_edge"].cases == (("dog", "pet", "thing"),)
-    assert finding["redundant_edge"].severity == "warning"
-    assert finding["redundant_edge"].of == 7
-
-
-def test_two_parents_of_which_none_lies_below_the_other_are_no_fault() -> None:
-    assert lint_hierarchy(tree(*SOUND, "dog < tool")) == ()
+def test_examples_are_told_as_they_are() -> None:
+    for edges, titles, expected in EXAMPLES:
+        found = told(tree(*edges, titles=titles))
+        assert {rule: one.cases for rule, one in found.items()} == expected
+    edge, clash = (told(tree(*EXAMPLES[n][0], titles=EXAMPLES[n][1])) for n in (1, 3))
+    assert (edge["redundant_edge"].severity, edge["redundant_edge"].of) == ("warning", 7)
+    assert (clash["title_clash"].severity, clash["title_clash"].of) == ("warning", 3)
 
 
 @examples(25)
@@ -120,22 +134,6 @@ def test_every_repeated_title_is_told_once(hierarchy: Hierarchy) -> None:
         assert set(case[1:]) <= set(hierarchy.descendants(case[0]))
 
 
-def test_titles_that_differ_in_case_spaces_and_marks_clash() -> None:
-    titles = {"dog": "Other  pain", "saw": "OTHER, PAIN", "pet": "Pets"}
-    finding = told(tree(*SOUND, titles=titles))
-
-    assert list(finding) == ["title_clash", "title_blanks"]
-    assert finding["title_clash"].cases == (("dog", "saw"),)
-    assert (finding["title_clash"].severity, finding["title_clash"].of) == ("warning", 3)
-
-
-def test_a_title_that_a_node_below_has_too_is_repeated() -> None:
-    finding = told(tree(*SOUND, titles={"dog": "A pet", "pet": "a pet"}))
-
-    assert list(finding) == ["title_repeated"]
-    assert finding["title_repeated"].cases == (("pet", "dog"),)
-
-
 def test_nodes_without_title_or_place_and_blanks_in_titles() -> None:
     for titles, rules in [
         ({}, {}),
@@ -155,34 +153,6 @@ def test_nodes_without_title_or_place_and_blanks_in_titles() -> None:
         found = lint_hierarchy(Hierarchy.build(edges, nodes, name="h"))
 
         assert {one.rule: one.cases for one in found} == {"orphan": (("lone",),), **rules}
-
-
-def test_the_title_of_a_single_child_is_told_as_that_alone() -> None:
-    finding = told(tree("dog < pet", "pet tool < thing", titles={"dog": "A pet", "pet": "a pet"}))
-
-    assert list(finding) == ["lone_child"]
-
-
-def test_headings_with_nothing_but_catch_alls() -> None:
-    titles = {"pet": "Urinary obstruction", "dog": "Urinary obstruction, unspecified",
-              "cat": "Other urinary obstruction", "saw": "Other tool", "tool": "Tool",
-              "hammer": "Hammer"}  # fmt: skip
-    finding = told(tree(*SOUND, titles=titles))
-
-    assert list(finding) == ["only_catch_alls"]
-    assert finding["only_catch_alls"].cases == (("pet", "cat", "dog"),)
-
-
-def test_a_child_that_names_something_more_is_no_catch_all() -> None:
-    for heading, child in [
-        ("Other pain", "Other pain, unspecified site of leg"),
-        ("Pain", "Pain of other leg"),
-        ("Pain", "Pain"),
-        ("", "Other pain"),
-    ]:
-        titles = {"pet": heading, "dog": child, "cat": child + " unspecified"}
-
-        assert "only_catch_alls" not in told(tree(*SOUND, titles=titles))
 
 
 @examples(25)
@@ -218,13 +188,6 @@ def test_signs_that_carry_meaning_tell_titles_apart() -> None:
         assert list(told(tree(*SOUND, titles={**titles, "saw": f"{one.upper()},"}))) == [
             "title_clash"
         ]
-
-
-def test_the_root_above_several_tops_is_not_judged() -> None:
-    titles = {"pet": "Root", "tool": "Other"}
-
-    assert told(tree(*SOUND[:2], titles=titles)) == {}
-    assert told(tree("dog cat < pet", titles={"dog": "Other", "cat": "Unspecified"})) == {}
 
 
 def codes(*edges: str, titles: dict[str, str] | None = None) -> Hierarchy:

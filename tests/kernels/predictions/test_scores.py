@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -219,45 +219,40 @@ def dense(predictions: RawPredictions) -> NDArray[np.float64]:
 
 
 @given(logits=LOGITS)
-def test_softmax_sums_to_one_and_keeps_the_order(logits: NDArray[np.float64]) -> None:
+def test_softmax_sums_to_one_whatever_the_shift_and_sigmoid_mirrors(
+    logits: NDArray[np.float64],
+) -> None:
     scores = dense(as_scores(raw(logits), "softmax"))
     assert np.allclose(scores.sum(axis=1), 1)
     assert (np.diff(scores[0][np.argsort(logits[0])]) >= 0).all()
+    assert np.allclose(dense(as_scores(raw(logits + 64.0), "softmax")), scores, atol=1e-9)
+    mirrored = [dense(as_scores(raw(sign * logits), "sigmoid")) for sign in (1, -1)]
+    assert np.allclose(sum(mirrored), 1)
+    assert all(((one >= 0) & (one <= 1)).all() for one in mirrored)
 
 
-@given(logits=LOGITS)
-def test_softmax_does_not_see_a_shift(logits: NDArray[np.float64]) -> None:
-    shifted = as_scores(raw(logits + 64.0), "softmax")
-    assert np.allclose(dense(shifted), dense(as_scores(raw(logits), "softmax")), atol=1e-9)
-
-
-@given(logits=LOGITS)
-def test_sigmoid_of_the_opposite_is_the_rest(logits: NDArray[np.float64]) -> None:
-    scores = dense(as_scores(raw(logits), "sigmoid"))
-    assert np.allclose(scores + dense(as_scores(raw(-logits), "sigmoid")), 1)
-    assert ((scores >= 0) & (scores <= 1)).all()
-
-
-def test_large_outputs_do_not_overflow() -> None:
+def test_large_and_listed_outputs_become_scores() -> None:
     large = np.array([[1e4, 0.0], [-1e4, 1e4]])
     assert dense(as_scores(raw(large), "softmax")).tolist() == [[1, 0], [0, 1]]
     assert dense(as_scores(raw(large), "sigmoid")).tolist() == [[1, 0.5], [0, 1]]
+    gap = raw(np.array([[3.0, 0.0]]), listed=True)
+    assert dense(as_scores(gap, "sigmoid"))[0, 1] == 0
+    for listed in (False, True):
+        whole = raw(np.log([[1.5, 4.5], [3, 3]]), listed=listed)
+        assert np.allclose(dense(as_scores(whole, "softmax")), [[1 / 4, 3 / 4], [1 / 2, 1 / 2]])
+        for written, score in ((1 + 1e-7, 1.0), (-1e-7, 0.0)):
+            rounded = raw(np.array([[written, 0.5]]), listed=listed)
+            assert dense(as_scores(rounded, None)).tolist() == [[score, 0.5]]
+    scores = raw(np.array([[0.0, 1.0], [0.25, 0.5]]))
+    assert as_scores(scores, None).scores is scores.scores
 
 
-def test_sigmoid_leaves_what_is_not_listed_at_zero() -> None:
-    listed = raw(np.array([[3.0, 0.0]]), listed=True)
-    assert dense(as_scores(listed, "sigmoid"))[0, 1] == 0
-
-
-@pytest.mark.parametrize("listed", [False, True])
-def test_softmax_of_a_whole_list_is_that_of_the_matrix(listed: bool) -> None:
-    scores = dense(as_scores(raw(np.log([[1.5, 4.5], [3, 3]]), listed=listed), "softmax"))
-    assert np.allclose(scores, [[1 / 4, 3 / 4], [1 / 2, 1 / 2]])
-
-
-def test_softmax_of_a_list_with_gaps_is_refused() -> None:
+def test_sets_and_lists_with_gaps_are_not_transformed() -> None:
     with pytest.raises(SchemaError, match=r"all 2 classes(.|\n)*'1 of b'"):
         as_scores(raw(np.array([[1.0, 2.0], [0.0, 3.0]]), listed=True), "softmax")
+    for transform in ("softmax", "sigmoid"):
+        with pytest.raises(SchemaError, match="predicted sets"):
+            as_scores(raw(np.array([[1.0, 0.0]]), set_valued=True), cast(Transform, transform))
 
 
 @pytest.mark.parametrize("listed", [False, True])
@@ -288,26 +283,3 @@ def test_nan_is_refused_before_any_transform(transform: Transform | None) -> Non
 @pytest.mark.parametrize(("first", "one"), [(0.33, True), (0.325, True), (0.31, False)])
 def test_scores_sum_to_one_as_far_as_their_rounding_explains(first: float, one: bool) -> None:
     assert sum_to_one(csr_array([[first, 0.33, 0.33], [0.5, 0.25, 0.25]])) is one
-
-
-def test_rounding_is_no_fault() -> None:
-    scores = dense(as_scores(raw(np.array([[1 + 1e-7, -1e-9]])), None))
-    assert scores.tolist() == [[1, 0]]
-
-
-@pytest.mark.parametrize("transform", ["softmax", "sigmoid"])
-def test_sets_are_not_transformed(transform: Transform) -> None:
-    with pytest.raises(SchemaError, match="predicted sets"):
-        as_scores(raw(np.array([[1.0, 0.0]]), set_valued=True), transform)
-
-
-def test_a_number_beyond_one_bound_by_rounding_is_clipped() -> None:
-    for written, score in [(1 + 1e-7, 1.0), (-1e-7, 0.0)]:
-        for listed in [False, True]:
-            scores = dense(as_scores(raw(np.array([[written, 0.5]]), listed=listed), None))
-            assert scores.tolist() == [[score, 0.5]]
-
-
-def test_scores_are_not_copied() -> None:
-    scores = raw(np.array([[0.0, 1.0], [0.25, 0.5]]))
-    assert as_scores(scores, None).scores is scores.scores

@@ -61,38 +61,23 @@ def test_of_single_values_it_is_the_difference_of_two_means() -> None:
     assert found.p_value == pytest.approx(2 * float(t.sf(0.75 / error, 19)))
 
 
-def test_values_repeated_within_units_are_no_more_evidence() -> None:
+def test_repeated_values_are_no_evidence_and_cancelling_ones_no_less_than_single_values() -> None:
     single = compared([[1], [1], [2], [3]] * 5, [[2], [3]] * 20)
     thrice = compared([[1] * 3, [1] * 3, [2] * 3, [3] * 3] * 5, [[2] * 3, [3] * 3] * 20)
-
     assert error_of(thrice, 20) == pytest.approx(error_of(single, 20))
+    cancelling = compared([[1, 3]] * 20, [[2, 4]] * 20)
+    assert error_of(cancelling, 20) == pytest.approx(math.sqrt(2 * 1 / 40))
+    equal = compared([[1] * 4] * 20, [[2, 2, 3, 3]] * 20)
+    assert error_of(equal, 20) == pytest.approx(math.sqrt(4 * 1 / 4 / 80))
 
 
-def test_units_unlike_each_other_within_are_no_less_evidence_than_single_values() -> None:
-    """Both values of each unit cancel out; the effect of the design is 1 and not 0."""
-    found = compared([[1, 3]] * 20, [[2, 4]] * 20)
-
-    assert error_of(found, 20) == pytest.approx(math.sqrt(2 * 1 / 40))
-
-
-def test_where_all_values_are_equal_their_units_are_taken_to_be_so_everywhere() -> None:
-    found = compared([[1] * 4] * 20, [[2, 2, 3, 3]] * 20)
-
-    assert error_of(found, 20) == pytest.approx(math.sqrt(4 * 1 / 4 / 80))
-
-
-def test_equal_releases_without_any_variation() -> None:
+def test_releases_without_variation_are_compared_and_few_units_are_not() -> None:
     same, lower = compared([[2]] * 20, [[2]] * 30), compared([[1]] * 20, [[2]] * 30)
-
     assert same is not None
     assert (same.lost, same.p_value) == (0, 1)
     assert lower is not None
     assert (lower.lost, lower.low, lower.high, lower.p_value) == (1, 1, 1, 0)
-
-
-def test_few_units_or_none_are_not_compared() -> None:
     few, enough = [[2, 3]] * (LEAST_UNITS - 1), [[2, 3]] * LEAST_UNITS
-
     assert compared(few, enough) is compared(enough, few) is None
     assert compared([], enough) is compared(enough, [[]] * LEAST_UNITS) is None
     assert compared(enough, enough) is not None
@@ -269,21 +254,10 @@ def test_an_interval_is_between_percentiles() -> None:
 
     assert low == pytest.approx(np.percentile(estimates, 2.5, axis=0))
     assert high == pytest.approx(np.percentile(estimates, 97.5, axis=0))
-
-
-def test_undefined_replicates_are_left_out() -> None:
-    estimates = np.array([[1.0, np.nan], [np.nan, np.nan], [3.0, np.nan]])
-    low, high = percentile_interval(estimates)
-
+    absent = np.array([[1.0, np.nan], [np.nan, np.nan], [3.0, np.nan]])
+    low, high = percentile_interval(absent)
     assert (low[0], high[0]) == pytest.approx((1.05, 2.95))
-    assert np.isnan([low[1], high[1]]).all()
-
-
-def test_without_replicates_there_is_no_interval() -> None:
-    low, high = percentile_interval(np.empty((0, 2)))
-
-    assert np.isnan(low).all()
-    assert np.isnan(high).all()
+    assert np.isnan([low[1], high[1], *np.concatenate(percentile_interval(absent[:0]))]).all()
 
 
 CHILD = """

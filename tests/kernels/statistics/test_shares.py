@@ -31,6 +31,7 @@ from audit.engine.statistics.two_rates import (
 
 def test_wilson_gives_known_bounds() -> None:
     for k, n, low, high in [
+        (0, 0, 0.0, 1.0),
         (8, 10, 0.490162, 0.943318),
         (0, 10, 0.0, 0.277533),
         (10, 10, 0.722467, 1.0),
@@ -38,10 +39,6 @@ def test_wilson_gives_known_bounds() -> None:
         (81, 263, 0.255258, 0.366219),  # the same: 0.2553 and 0.3662
     ]:
         assert wilson(k, n) == pytest.approx((low, high), abs=1e-4)
-
-
-def test_wilson_of_nothing_says_nothing() -> None:
-    assert wilson(0, 0) == (0.0, 1.0)
 
 
 @given(st.lists(st.tuples(st.integers(0, 200), st.integers(0, 200)), min_size=1))
@@ -99,48 +96,22 @@ def test_effective_n_lies_between_one_and_n(drawn: list[tuple[int, int]]) -> Non
     assert 1 <= effective_n(k, n) <= n.sum() * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 40])
-def test_effective_n_of_constant_groups_is_about_their_number(size: int) -> None:
-    n = np.full(50, float(size))
-    k = np.where(np.arange(50) < 20, n, 0)
-
-    assert effective_n(k, n) == pytest.approx(50, abs=1.01)
-
-
-@pytest.mark.parametrize("share", [0, 1])
-@pytest.mark.parametrize("size", [1, 5])
-def test_effective_n_is_the_number_of_groups_where_none_differs(share: int, size: int) -> None:
-    n = np.full(30, float(size))
-
-    assert effective_n(share * n, n) == pytest.approx(30)
-
-
-def test_one_group_is_worth_one_instance() -> None:
+def test_what_known_groups_are_worth() -> None:
+    """Constant ones their number, coins nearly all instances; large ones that make the share."""
+    for size in (1.0, 2.0, 5.0, 40.0):
+        n = np.full(50, size)
+        assert effective_n(np.where(np.arange(50) < 20, n, 0), n) == pytest.approx(50, abs=1.01)
+        assert effective_n(0 * n, n) == effective_n(n, n) == pytest.approx(50)
     assert effective_n(np.array([30.0]), np.array([40.0])) == 1
-
-
-def test_no_group_is_worth_nothing() -> None:
     assert effective_n(np.array([]), np.array([])) == 0
-
-
-def test_groups_that_vary_like_coins_are_worth_nearly_all_their_instances() -> None:
-    n = np.full(400, 5.0)
-    k = np.random.default_rng(7).binomial(5, 0.3, 400).astype(float)
-
-    assert effective_n(k, n) == pytest.approx(2000, rel=0.15)
-
-
-def test_groups_more_alike_than_chance_are_worth_no_more_than_their_instances() -> None:
-    n = np.full(20, 4.0)
-
-    assert effective_n(n / 2, n) == 80
-
-
-def test_a_few_large_groups_that_make_the_share_are_worth_their_number() -> None:
-    # 28 of 30, of six groups: the two large ones hardly vary about a share that is their own
+    coins = np.random.default_rng(7).binomial(5, 0.3, 400).astype(float)
+    assert effective_n(coins, np.full(400, 5.0)) == pytest.approx(2000, rel=0.15)
+    assert effective_n(np.full(20, 2.0), np.full(20, 4.0)) == 80, "no more than their instances"
     n, k = np.array([14.0, 12, 1, 1, 1, 1]), np.array([14.0, 12, 1, 1, 0, 0])
-
     assert effective_n(k, n) == pytest.approx(30**2 / (14**2 + 12**2 + 4))
+    # published two-sided 5 % points: 2.571 at 5 and 2.045 at 29 degrees of freedom
+    assert at_freedom(20, 30, 6) == pytest.approx(20 * (2.045 / 2.571) ** 2, rel=1e-3)
+    assert at_freedom(1, 30, 1) == 0
 
 
 @given(groups.filter(lambda drawn: len(drawn) > 1), st.integers(2, 9))
@@ -167,15 +138,6 @@ def test_fewer_groups_are_worth_less(effective: float, n: int, level: float) -> 
 
     assert worth == sorted(worth)
     assert at_freedom(effective, n, n, level) == effective >= max(worth)
-
-
-def test_student_s_quantiles_set_the_worth_of_few_groups() -> None:
-    # published two-sided 5 % points: 2.571 at 5 and 2.045 at 29 degrees of freedom
-    assert at_freedom(20, 30, 6) == pytest.approx(20 * (2.045 / 2.571) ** 2, rel=1e-3)
-
-
-def test_one_group_shows_nothing_of_others() -> None:
-    assert at_freedom(1, 30, 1) == 0
 
 
 @given(st.integers(1, 60), st.data(), st.sampled_from([0.1, 0.5, 0.75]))
