@@ -51,7 +51,7 @@ from fixtures.tuple_files import SAMPLE
 
 ROOT = Path(__file__).parents[2]
 SEARCHED = [ROOT / "tests/laws/test_judgements.py", *(ROOT / "fixtures").glob("searches*.py")]
-CASES = sorted((ROOT / "tests" / "cases" / "audit").glob("*.toml"))
+CASES = sorted((ROOT / "tests" / "cases" / "audit").rglob("*.toml"))
 BUSY = tree(
     "lung heart < body",
     "tool < top",
