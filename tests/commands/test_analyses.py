@@ -96,7 +96,8 @@ def test_a_run_is_verified_judged_again_and_reported(runs: Path, tmp_path: Path,
     shutil.copytree(runs / name, copy := tmp_path / "run")
     before, worst = read_json(copy / "result.json"), sorted(FOUND[name])[:1]
     policy = tmp_path / "policy.toml"
-    policy.write_text("".join(f'[severities]\n{one} = "error"\n' for one in worst))
+    stated = "".join(f'[severities]\n{one} = "error"\n' for one in worst)
+    policy.write_text(f"max_findings = 5\n{stated}")
     judged = ("--overwrite", "--policy", policy, "--fail-on", "error", "--no-pdf")
 
     made("verify", runs / name, "--recompute")
@@ -159,12 +160,14 @@ def test_what_is_not_used_is_counted_by_its_reason(tmp_path: Path) -> None:
 
 
 def test_beside_labels_the_dataset_is_audited_too(tmp_path: Path) -> None:
-    rows = [json.loads(line) for line in (NOTES / "attributions.jsonl").open(encoding="utf-8")]
+    rows = [
+        json.loads(line) for line in (NOTES / "attributions.jsonl").read_text("utf-8").splitlines()
+    ]
     pairs = sorted({(row["id"], row["target"]) for row in rows})[: len(rows) // 4]
     labels = tmp_path / "labels.csv"
     labels.write_text("id,label\n" + "".join(f"{one},{code}\n" for one, code in pairs))
     made("explanations", *given("explanations", tmp_path), "--labels", labels,
-         "--no-pdf", "--out", tmp_path / "run")  # fmt: skip
+         "--min-cell", 1, "--no-pdf", "--out", tmp_path / "run")  # fmt: skip
     both = read_json(tmp_path / "run" / "result.json")
 
     assert {"evidence_ignored", "methods_disagree", "unexpected_pair"} <= {
