@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from typer import testing
 
-from audit.hierarchies import reading
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.once import filled_once
 from fixtures.passed_tests import ButPassed, NotePassed
@@ -30,9 +28,6 @@ providers._get_local_constants = providers.Constants
 
 # A program builds its commands once; typer builds them anew for each command that a test runs.
 testing._get_command = cache(testing._get_command)
-
-# A program loads a built-in hierarchy once; hundreds of tests name one.
-reading.BUILT_IN = tuple(replace(one, load=cache(one.load)) for one in reading.BUILT_IN)
 
 # Everybody draws the same examples, `make test` the first few of them; `make explore` draws others,
 # by a seed that it prints.

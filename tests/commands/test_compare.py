@@ -15,15 +15,14 @@ import polars as pl
 import pytest
 
 import audit
-from fixtures.brute_force_shares import p_of_difference
 from fixtures.doors import made, refused
 from fixtures.held import held, read_json, sha256
 from fixtures.plain_statistics import (
     binomial,
-    false_discovery_rates,
-    fisher,
     newcombe,
     odds_ratio,
+    p_of_difference,
+    rates_of,
     wilson,
 )
 from fixtures.small_release import (
@@ -70,20 +69,20 @@ def joints(release: str) -> Counter[tuple[str, str]]:
 
 def test_wilson_and_fisher_are_the_textbooks() -> None:
     assert wilson(15, 148) == pytest.approx((0.0624, 0.1605), abs=5e-5)
-    assert newcombe(48, 80, 56, 70) == pytest.approx((0.0524, 0.3339), abs=5e-5)
-    assert fisher(1, 10, 9, 10) == pytest.approx(2 * 101 / 184756)
-    assert false_discovery_rates({"a": 0.03, "b": 0.01}) == {"a": 0.03, "b": 0.02}
+    assert newcombe(56 / 70, 70, 48 / 80, 80) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    assert p_of_difference((9, 10), (1, 10)) == pytest.approx(2 * 101 / 184756)
+    assert rates_of({"a": 0.03, "b": 0.01}) == {"a": 0.03, "b": 0.02}
 
 
 @pytest.mark.parametrize(("old", "new"), STEPS)
 def test_shares_of_nodes_with_their_intervals_and_tests(small: Path, old: str, new: str) -> None:
     before, after = supports(old), supports(new)
     p_values = {
-        node: fisher(before[node], N, after[node], N)
+        node: p_of_difference((after[node], N), (before[node], N))
         for node in NODES
         if (before[node] + after[node]) / 2 >= LEAST
     }
-    q_values = false_discovery_rates(p_values)
+    q_values = rates_of(p_values)
     table = compared(small, old, new).nodes
 
     assert table["node"].to_list() == [*NODES]
@@ -94,7 +93,7 @@ def test_shares_of_nodes_with_their_intervals_and_tests(small: Path, old: str, n
         assert (row["title"], row["support_old"], row["support_new"]) == (TITLES[node], k, m)
         assert (row["rate_old"], row["rate_new"]) == pytest.approx((k / N, m / N))
         assert row["difference"] == pytest.approx(m / N - k / N)
-        assert (row["low"], row["high"]) == pytest.approx(newcombe(k, N, m, N))
+        assert (row["low"], row["high"]) == pytest.approx(newcombe(m / N, N, k / N, N))
         assert row["odds_ratio"] == pytest.approx(odds)
         assert row["p_value"] == pytest.approx(p_values.get(node), rel=1e-6)
         assert (row["mean_old"], row["mean_new"]) == (None, None)
@@ -119,22 +118,20 @@ def test_pairs_with_their_intervals_and_tests(small: Path, old: str, new: str) -
         pair = a, b = row["a"], row["b"]
         k, m = before[pair], after[pair]
         expected = [own[a] * own[b] / N for own in sides]
-        p_value = fisher(k, N, m, N)
+        p_value = p_of_difference((m, N), (k, N))
         beyond = binomial(m, k + m, expected[1] / sum(expected))
         lift = (m / expected[1]) / (k / expected[0]) if k else float("inf")
         assert (row["joint_old"], row["joint_new"]) == (k, m)
         for place, own in zip(("old", "new"), sides, strict=True):
             assert (row[f"support_a_{place}"], row[f"support_b_{place}"]) == (own[a], own[b])
         assert row["difference"] == pytest.approx((m - k) / N)
-        assert (row["low"], row["high"]) == pytest.approx(newcombe(k, N, m, N))
+        assert (row["low"], row["high"]) == pytest.approx(newcombe(m / N, N, k / N, N))
         assert row["odds_ratio"] == pytest.approx(odds_ratio(k, N, m, N))
         assert row["lift_change"] == pytest.approx(lift)
         assert row["p_value"] == pytest.approx(p_value, rel=1e-6)
         assert row["nodes_p_value"] == pytest.approx(beyond, rel=1e-6)
         told[f"{a} {b}"] = p_value, beyond
-    first, second = (
-        false_discovery_rates({pair: ps[at] for pair, ps in told.items()}) for at in (0, 1)
-    )
+    first, second = (rates_of({pair: ps[at] for pair, ps in told.items()}) for at in (0, 1))
     for row in table.iter_rows(named=True):
         pair, odds, lift = f"{row['a']} {row['b']}", row["odds_ratio"], row["lift_change"]
         apart = not 1 / FLOOR < odds < FLOOR and not 1 / FLOOR < lift < FLOOR
@@ -172,7 +169,7 @@ def test_shares_of_persons_are_told_beside_those_of_instances(small: Path) -> No
         n = max(1, min(N, round(groups * q * (1 - q) / spread))) if spread > 1e-12 else groups
         assert row["node"] == node
         assert (row["mean_old"], row["mean_new"]) == pytest.approx((k / groups, m / groups))
-        assert (row["low"], row["high"]) == pytest.approx(newcombe(k / 100 * n, n, m / 100 * n, n))
+        assert (row["low"], row["high"]) == pytest.approx(newcombe(m / 100, n, k / 100, n))
         whole = (round(k / 100 * n), n), (round(m / 100 * n), n)
         p_value = p_of_difference(*whole, groups - 1)
         assert row["p_value"] == pytest.approx(p_value, rel=1e-6)
@@ -205,13 +202,14 @@ def test_findings_are_new_gone_worse_or_better_only_beyond_chance(
             p_values[one] = found["p_value"]
             k, m = found["count_old"], found["count_new"]
         else:
-            p_values[one] = fisher(k, N, m, N)
+            p_values[one] = p_of_difference((m, N), (k, N))
         assert (found["count_old"], found["count_new"]) == (k, m)
         assert found["p_value"] == pytest.approx(p_values[one], rel=1e-6)
-        bounds = newcombe(k, found["of_old"], m, found["of_new"])
+        sizes = found["of_old"], found["of_new"]
+        bounds = newcombe(m / sizes[1], sizes[1], k / sizes[0], sizes[0])
         assert (found["low"], found["high"]) == pytest.approx(bounds, rel=1e-3)
     assert told.keys() == before.keys() | after.keys()
-    q_values = false_discovery_rates(p_values)
+    q_values = rates_of(p_values)
     for one, found in told.items():
         beyond = q_values[one] <= RATE
         if one not in before or one not in after:
@@ -303,8 +301,7 @@ def test_the_files_and_manifests_of_a_comparison(small: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "predictions"),
-    [("", "_modelled", "only_new"), ("_modelled", "", "only_old")],
+    ("old", "new", "predictions"), [("", "_modelled", "only_new"), ("_modelled", "", "only_old")]
 )
 def test_a_model_in_one_run_alone_is_told(
     small: Path, old: str, new: str, predictions: str

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 import audit
 from fixtures.doors import made, refused
@@ -101,6 +103,29 @@ def test_croissant_names_the_data_and_the_run(small: Path, tmp_path: Path) -> No
     assert said["name"] == "first.csv"
     assert "http://mlcommons.org/croissant/1.0" in said["conformsTo"]
     assert sha256((small / "first.csv").read_bytes()) not in file.read_text("utf-8")
+
+
+@pytest.mark.filterwarnings("ignore:ConjunctiveGraph:DeprecationWarning")
+def test_croissant_is_valid_of_a_shared_copy_and_keeps_what_its_publisher_says(
+    small: Path, tmp_path: Path
+) -> None:
+    mlcroissant = pytest.importorskip("mlcroissant")
+    run, file = tmp_path / "run", tmp_path / "croissant.json"
+    shutil.copytree(small / "first", run, ignore=shutil.ignore_patterns("restricted"))
+    made("export", run, "--croissant", file)
+    described = mlcroissant.Dataset(file).metadata
+    checks = read_json(run / "result.json")["checks"]
+    found = [one for check in checks for one in check["findings"]]
+    told = [one["statement"] for one in found if one["waiver"] is None]
+    published = read_json(file) | {"license": "CC0", "rai:dataBiases": ["None known."]}
+    file.write_text(json.dumps(published))
+    made("export", run, "--croissant", file, "--overwrite")
+
+    assert not described.ctx.issues.errors
+    assert sorted(described.data_biases) == sorted(told) != []
+    assert read_json(file)["license"] == "CC0"
+    assert "None known." not in read_json(file)["rai:dataBiases"]
+    assert not mlcroissant.Dataset(file).metadata.ctx.issues.errors
 
 
 def test_the_same_bytes_twice_and_an_earlier_export_stays(small: Path, tmp_path: Path) -> None:

@@ -14,14 +14,7 @@ import pytest
 import audit
 from fixtures.doors import command, made, refused
 from fixtures.held import held, read_json, sha256
-from fixtures.small_release import (
-    NODES,
-    TITLES,
-    above,
-    labels_of,
-    options,
-    rows,
-)
+from fixtures.small_release import NODES, TITLES, above, labels_of, options, rows
 
 FAILS = "does not hold"
 TABLES = {

@@ -51,7 +51,7 @@ from fixtures.tuple_files import SAMPLE
 
 ROOT = Path(__file__).parents[2]
 SEARCHED = [ROOT / "tests/laws/test_judgements.py", *(ROOT / "fixtures").glob("searches*.py")]
-CASES = sorted((ROOT / "tests" / "cases" / "audit").glob("*.toml"))
+CASES = sorted((ROOT / "tests" / "cases" / "audit").rglob("*.toml"))
 BUSY = tree(
     "lung heart < body",
     "tool < top",
@@ -256,16 +256,7 @@ DATASETS = {
 }
 
 
-@pytest.fixture(params=CHECKS, ids=lambda check: check.name)
-def check(request: pytest.FixtureRequest) -> Check:
-    chosen: Check = request.param
-    return chosen
-
-
-RICH = (
-    *(busy, icd, damaged, modelled, suspected, parted, associated, stays, habits),
-    shallower,
-)
+RICH = (*(busy, icd, damaged, modelled, suspected, parted, associated, stays, habits), shallower)
 """Datasets that make checks find something; each is measured once for all tests."""
 
 
@@ -283,52 +274,57 @@ def test_names_are_unique() -> None:
     assert max(Counter(check.name for check in ALL_CHECKS).values()) == 1
 
 
-def test_a_title_is_one_question(check: Check) -> None:
-    assert check.title.endswith("?")
-    assert "\n" not in check.title
-    assert check.title[0].isupper()
+def test_a_title_is_one_question() -> None:
+    for check in CHECKS:
+        assert check.title.endswith("?")
+        assert "\n" not in check.title
+        assert check.title[0].isupper()
 
 
-def test_it_runs_on_any_dataset_or_says_why_it_does_not_apply(check: Check) -> None:
-    for name, make in DATASETS.items():
-        result = check.run(make())
+def test_it_runs_on_any_dataset_or_says_why_it_does_not_apply() -> None:
+    for check in CHECKS:
+        for name, make in DATASETS.items():
+            result = check.run(make())
 
-        assert (result.name, result.title) == (check.name, check.title), name
-        assert result.denominator >= 0, name
-        assert result.denominator_unit, name
-        assert not result.crashed, name
-        assert all(finding.check == check.name for finding in result.findings), name
-        if result.not_applicable:
-            assert (result.status, result.findings) == ("not_applicable", ()), name
+            assert (result.name, result.title) == (check.name, check.title), name
+            assert result.denominator >= 0, name
+            assert result.denominator_unit, name
+            assert not result.crashed, name
+            assert all(finding.check == check.name for finding in result.findings), name
+            if result.not_applicable:
+                assert (result.status, result.findings) == ("not_applicable", ()), name
 
 
 @pytest.mark.parametrize("name", ["without labels", "one node without labels"])
-def test_without_labels_it_finds_nothing_but_their_lack(check: Check, name: str) -> None:
-    lack = ("note",) if check.name == "empty_instance" else ("pass", "not_applicable")
-    assert check.run(DATASETS[name]()).status in lack
+def test_without_labels_it_finds_nothing_but_their_lack(name: str) -> None:
+    for check in CHECKS:
+        lack = ("note",) if check.name == "empty_instance" else ("pass", "not_applicable")
+        assert check.run(DATASETS[name]()).status in lack
 
 
-def test_the_order_of_rows_changes_nothing(check: Check) -> None:
-    for make in (busy, *RICH[3:]):
-        first, second = check.run(make()), check.run(make(-1))
+def test_the_order_of_rows_changes_nothing() -> None:
+    for check in CHECKS:
+        for make in (busy, *RICH[3:]):
+            first, second = check.run(make()), check.run(make(-1))
 
-        assert second == first
-        assert [finding.id for finding in second.findings] == [f.id for f in first.findings]
+            assert second == first
+            assert [finding.id for finding in second.findings] == [f.id for f in first.findings]
 
 
 def tables_of(measured: Measurements) -> tuple[pl.DataFrame, ...]:
     return measured.pairs.frame.collect(), measured.residuals, measured.nodes
 
 
-def test_it_does_not_modify_what_it_looks_at(check: Check) -> None:
-    measured = busy.__wrapped__()
-    before = [table.clone() for table in tables_of(measured)]
-    values = measured.loaded.aggregated.toarray()
-    check.run(measured)
+def test_it_does_not_modify_what_it_looks_at() -> None:
+    for check in CHECKS:
+        measured = busy.__wrapped__()
+        before = [table.clone() for table in tables_of(measured)]
+        values = measured.loaded.aggregated.toarray()
+        check.run(measured)
 
-    after = tables_of(measured)
-    assert all(a.equals(b) for a, b in zip(after, before, strict=True))
-    assert (measured.loaded.aggregated.toarray() == values).all()
+        after = tables_of(measured)
+        assert all(a.equals(b) for a, b in zip(after, before, strict=True))
+        assert (measured.loaded.aggregated.toarray() == values).all()
 
 
 def test_every_check_finds_something_somewhere() -> None:
@@ -404,14 +400,14 @@ def _text_of(node: ast.AST) -> str:
 STATEMENTS = sorted({*templates()})
 
 
-@pytest.mark.parametrize(("name", "text"), STATEMENTS, ids=lambda one: one[:30])
-def test_a_statement_in_the_source_reads_rightly_at_one_and_at_more(name: str, text: str) -> None:
-    at_one = "" if name in LEAST_TWO else read_at(text, 1)
+def test_a_statement_in_the_source_reads_rightly_at_one_and_at_more() -> None:
+    for name, text in STATEMENTS:
+        at_one = "" if name in LEAST_TWO else read_at(text, 1)
 
-    assert [wrong for wrong in WRONG_AT_ONE if re.search(wrong, at_one)] == [], at_one
-    for few in ("", "fewer than 11"):
-        at_more = read_at(text, 2, few)
-        assert [wrong for wrong in WRONG_AT_MORE if re.search(wrong, at_more)] == [], at_more
+        assert [wrong for wrong in WRONG_AT_ONE if re.search(wrong, at_one)] == [], at_one
+        for few in ("", "fewer than 11"):
+            at_more = read_at(text, 2, few)
+            assert [wrong for wrong in WRONG_AT_MORE if re.search(wrong, at_more)] == [], at_more
 
 
 def test_a_finding_reads_rightly_at_one_and_at_more() -> None:
@@ -423,9 +419,7 @@ def test_a_finding_reads_rightly_at_one_and_at_more() -> None:
             assert [wrong for wrong in WRONG_AT_MORE if re.search(wrong, at_more)] == [], at_more
 
 
-NOT_ALWAYS = {
-    *("share", "ratio", "difference", "end", "mean", "factor", "estimate", "chance"),
-}
+NOT_ALWAYS = {*("share", "ratio", "difference", "end", "mean", "factor", "estimate", "chance")}
 """Kinds of numbers that are left out where too few are counted, or everywhere."""
 
 
@@ -480,14 +474,15 @@ def test_parts_stand_largest_first_and_are_at_most_ten() -> None:
         assert len(sizes) <= 10
 
 
-def test_columns_speak_of_evidence_that_findings_have(check: Check) -> None:
-    there = {name for one in found() if one.check == check.name for name in one.evidence}
+def test_columns_speak_of_evidence_that_findings_have() -> None:
+    for check in CHECKS:
+        there = {name for one in found() if one.check == check.name for name in one.evidence}
 
-    names: dict[str, set[str]] = {}
-    for column in check.evidence.values():
-        names.setdefault(column.heading, set()).add(column.name)
-    for heading, of in names.items():
-        assert not heading or of & there, heading
+        names: dict[str, set[str]] = {}
+        for column in check.evidence.values():
+            names.setdefault(column.heading, set()).add(column.name)
+        for heading, of in names.items():
+            assert not heading or of & there, heading
 
 
 def with_cases(measured: Measurements) -> Iterator[tuple[Finding, list[int]]]:
@@ -536,38 +531,47 @@ WAIVER = Waiver(check="*", node="a", owner="Office", reason="Old.", expires=date
 USES = (WaiverUse(WAIVER, expired=True, findings=2), WaiverUse(WAIVER, expired=False, findings=0))
 
 
-@pytest.mark.parametrize("check", ON_WAIVERS, ids=lambda check: check.name)
-def test_a_check_on_waivers_keeps_to_the_same(check: WaiverCheck) -> None:
-    result, without = check.run(USES), check.run(())
-    (finding,) = result.findings
+def test_a_check_on_waivers_keeps_to_the_same() -> None:
+    for check in ON_WAIVERS:
+        result, without = check.run(USES), check.run(())
+        (finding,) = result.findings
 
-    assert (result.name, result.title) == (without.name, without.title) == (check.name, check.title)
-    assert without.status == "not_applicable"
-    assert check.title.endswith("?")
-    assert finding.check == check.name
-    assert set(re.findall(r"\{(\w+)\}", finding.statement)) == set(finding.evidence)
-    assert all(s.endswith(".") for s in (finding.statement, finding.curator, finding.data_user))
-    assert finding.nodes == ("a",)
+        assert (
+            (result.name, result.title)
+            == (without.name, without.title)
+            == (check.name, check.title)
+        )
+        assert without.status == "not_applicable"
+        assert check.title.endswith("?")
+        assert finding.check == check.name
+        assert set(re.findall(r"\{(\w+)\}", finding.statement)) == set(finding.evidence)
+        assert all(s.endswith(".") for s in (finding.statement, finding.curator, finding.data_user))
+        assert finding.nodes == ("a",)
 
 
-@pytest.mark.parametrize("check", ALL_CHECKS, ids=lambda check: check.name)
-def test_it_has_a_page_and_a_test_of_its_own(check: Check | WaiverCheck) -> None:
-    page = ROOT / "docs" / "checks" / f"{check.name}.md"
+LAWS = sorted((ROOT / "tests" / "laws").glob("*.py"))
 
-    assert page.is_file(), f"write {page}, as docs/checks/duplicates.md"
-    assert check.name in page.read_text(encoding="utf-8")
-    room = next((kind.name for kind in ANALYSES if check in kind.checks), "")
-    if room:
-        for folder in ("audit/analyses", "tests/kernels"):
-            files = (ROOT / folder / room).rglob("*.py")
-            assert any(check.name in path.read_text(encoding="utf-8") for path in files), folder
-    else:
-        search = f'("{check.name}", ' if check in ON_WAIVERS else f"def {check.name}("
-        searched = any(search in path.read_text("utf-8") for path in SEARCHED)
-        told = any(f'["{check.name}:' in path.read_text("utf-8") for path in CASES)
-        assert searched or told, f"write a search for {check.name}, or a case that finds it"
-        named = sys.modules[check.rule.__module__].__doc__ or ""
-        assert isinstance(check, WaiverCheck) or check.name in named, "say in which module it is"
+
+def test_it_has_a_page_and_a_test_of_its_own() -> None:
+    for check in ALL_CHECKS:
+        page = ROOT / "docs" / "checks" / f"{check.name}.md"
+
+        assert page.is_file(), f"write {page}, as docs/checks/duplicates.md"
+        assert check.name in page.read_text(encoding="utf-8")
+        room = next((kind.name for kind in ANALYSES if check in kind.checks), "")
+        if room:
+            shelf = [*(ROOT / "tests" / "kernels" / room).rglob("*.py"), *LAWS]
+            for files in ((ROOT / "audit" / "analyses" / room).rglob("*.py"), shelf):
+                assert any(check.name in path.read_text("utf-8") for path in files), check.name
+        else:
+            search = f'("{check.name}", ' if check in ON_WAIVERS else f"def {check.name}("
+            searched = any(search in path.read_text("utf-8") for path in SEARCHED)
+            told = any(f'["{check.name}:' in path.read_text("utf-8") for path in CASES)
+            assert searched or told, f"write a search for {check.name}, or a case that finds it"
+            named = sys.modules[check.rule.__module__].__doc__ or ""
+            assert isinstance(check, WaiverCheck) or check.name in named, (
+                "say in which module it is"
+            )
 
 
 def test_every_page_belongs_to_a_check() -> None:
@@ -583,10 +587,7 @@ def test_the_dataset_without_labels_has_instances() -> None:
 
 
 ON_COUNTS = tuple(check for check in CHECKS if check.needs == "counts")
-TOLD_OTHERWISE = {
-    "residual_overuse": {"folded_into": ()},
-    "cross_branch": {"parts": ()},
-}
+TOLD_OTHERWISE = {"residual_overuse": {"folded_into": ()}, "cross_branch": {"parts": ()}}
 """What counts tell in a way of their own: the checks' own tests say how."""
 
 
@@ -622,9 +623,9 @@ def test_on_counts_it_tells_the_same(name: str) -> None:
     assert [c.name for c in ON_COUNTS if not same_on_counts(c, measured, counted)] == []
 
 
-@pytest.mark.parametrize("check", ON_COUNTS, ids=lambda check: check.name)
-def test_on_counts_it_finds_something_somewhere(check: Check) -> None:
-    assert any(check.run(both_ways(name)[1]).findings for name in DATASETS)
+def test_on_counts_it_finds_something_somewhere() -> None:
+    for check in ON_COUNTS:
+        assert any(check.run(both_ways(name)[1]).findings for name in DATASETS)
 
 
 @st.composite
@@ -667,17 +668,17 @@ def test_of_any_release_there_are_as_many_cases_as_a_finding_tells(measured: Mea
     assert told_wrong(measured) == []
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
-def test_what_needs_the_instances_says_so_on_counts_and_nothing_else_does(check: Check) -> None:
-    counted = both_ways("busy")[1]
-    result = check.run(counted)
+def test_what_needs_the_instances_says_so_on_counts_and_nothing_else_does() -> None:
+    for check in CHECKS:
+        counted = both_ways("busy")[1]
+        result = check.run(counted)
 
-    if check.needs == "counts":
-        assert result == check.run(counted)
-    else:
-        assert (result.name, result.title, result.denominator) == (check.name, check.title, 0)
-        assert (result.status, result.findings) == ("not_applicable", ())
-        assert "one by one" in result.not_applicable
+        if check.needs == "counts":
+            assert result == check.run(counted)
+        else:
+            assert (result.name, result.title, result.denominator) == (check.name, check.title, 0)
+            assert (result.status, result.findings) == ("not_applicable", ())
+            assert "one by one" in result.not_applicable
 
 
 BY_A_BOUND = {

@@ -34,15 +34,7 @@ DOORS = {"__init__", "__main__", "metrics"}
 REPORTS = "reports"
 REPORTS_MAY_IMPORT = {"results", "sharing", "base"}
 MAY_IMPORT_REPORTS = {"explorer", "cli"}
-HEAVY = (
-    "polars",
-    "numpy",
-    "scipy",
-    "networkx",
-    "pyarrow",
-    "weasyprint",
-    "torch",
-)
+HEAVY = ("polars", "numpy", "scipy", "networkx", "pyarrow", "weasyprint", "torch")
 LIGHT = (
     "__init__",
     "base/errors",

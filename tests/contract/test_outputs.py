@@ -13,7 +13,7 @@ from audit.cli.app import COMMANDS, app
 from audit.cli.declared import Declared, options_of
 
 EVERY: dict[tuple[str, ...], Callable[..., None]] = {
-    **{(name,): command for name, command, *_ in COMMANDS},
+    **{(name,): command for name, command, *_ in COMMANDS}
 }
 WRITING = [
     pytest.param(words, one, id=f"{' '.join(words)} {one.flags[0]}")

@@ -197,9 +197,7 @@ ENDED = {**STORED, "jsonl": LISTED["jsonl"], "packed": packed, "parts": parts}
 @pytest.mark.parametrize("stored", ENDED.values(), ids=ENDED)
 @pytest.mark.parametrize("columns", ASKED.values(), ids=ASKED)
 def test_the_same_is_asked_however_it_is_stored_and_counted(
-    columns: Mapping[str, list[Any]],
-    stored: Callable[[pl.DataFrame, Path], Any],
-    tmp_path: Path,
+    columns: Mapping[str, list[Any]], stored: Callable[[pl.DataFrame, Path], Any], tmp_path: Path
 ) -> None:
     tree, frame = audit.load_hierarchy(TREE), pl.DataFrame(columns)
     with pytest.raises(AskedError) as wanted:

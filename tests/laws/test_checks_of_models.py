@@ -9,12 +9,7 @@ import pytest
 
 from fixtures.audited_worlds import answered, chances, told
 from fixtures.searches import Record, Told, World
-from fixtures.searches_of_models import (
-    Answered,
-    answers_told,
-    model_confuses,
-    unknown_classes,
-)
+from fixtures.searches_of_models import Answered, answers_told, model_confuses, unknown_classes
 from tests.laws.test_checks import alike, said
 
 EDGES = (

@@ -72,9 +72,7 @@ def test_every_pair_that_an_instance_carries_has_the_counts_of_plain_python(worl
 def test_the_shares_of_every_pair_are_those_of_plain_python(world: World) -> None:
     found, own = pairs_of(world.audited()), (world.parents, world.labels)
     for name, of in zip(
-        SHARES,
-        (plain.rates, plain.confusions, plain.expectations, plain.lifts),
-        strict=True,
+        SHARES, (plain.rates, plain.confusions, plain.expectations, plain.lifts), strict=True
     ):
         assert column(found, name) == pytest.approx(of(*own), **TO_1E12)
     assert all(0 < row["confusion"] <= row["rate"] <= 1 for row in found.values())
@@ -132,9 +130,7 @@ def shares_of_groups(world: World, carried: set[str]) -> list[float]:
 
 
 @given(label_worlds(grouped=True))
-def test_sums_over_groups_count_each_group_once_however_many_instances_it_has(
-    world: World,
-) -> None:
+def test_sums_over_groups_count_each_group_once_however_many_instances_it_has(world: World) -> None:
     result, parents = world.audited(), world.parents
     if result.ledger["groups"] is None:
         return

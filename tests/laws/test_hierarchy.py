@@ -115,12 +115,7 @@ def test_a_shortest_cycle_is_shown(edges: list[tuple[str, str]], shown: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("edges", "nodes"),
-    [
-        ([], None),
-        ([], {"node": ["a", "a"]}),
-        ([], {"node": ["a", ""]}),
-    ],
+    ("edges", "nodes"), [([], None), ([], {"node": ["a", "a"]}), ([], {"node": ["a", ""]})]
 )
 def test_what_is_no_hierarchy_is_refused(edges: list[tuple[str, str]], nodes: object) -> None:
     with pytest.raises(audit.AuditError):

@@ -13,7 +13,8 @@ import pytest
 import audit
 from fixtures.audited_worlds import audited, judged, judged_again
 from fixtures.judgements import covers, judged_severity, restating, to_act_on, waived, within
-from fixtures.searches import World, wilson
+from fixtures.plain_statistics import wilson
+from fixtures.searches import World
 from tests.laws.test_checks import BODIES, TOGETHER, WARDS
 
 TODAY = "2026-01-01"

@@ -21,9 +21,8 @@ from fixtures import brute_force_answers as answers
 from fixtures import brute_force_metrics as places
 from fixtures import brute_force_scores as scored
 from fixtures.brute_force_counts import in_line
-from fixtures.brute_force_scan import adjusted
-from fixtures.brute_force_shares import wilson
 from fixtures.examples import examples
+from fixtures.plain_statistics import rates_of, wilson
 from fixtures.small_worlds import World, score_worlds, tree_of
 
 THRESHOLDS = st.sampled_from([1e-5, 1 / 64, 31 / 64, 0.5, 1.0])
@@ -212,7 +211,7 @@ def test_exchanges_of_labels_are_counted_and_expected_as_in_plain_python(
         by_chance = expected[a, b] + expected[b, a]
         p_values[a, b] = float(gammainc(forth + back, by_chance)) if forth + back else 1.0
         rows[a, b] = forth, back, by_chance
-    q_values = adjusted(p_values)
+    q_values = rates_of(p_values)
     assert result.model is not None
     found = {(row["a"], row["b"]): row for row in result.model.frames["exchanged_pairs"].to_dicts()}
     assert set(found) == {(nodes[a], nodes[b]) for (a, b), row in rows.items() if row[0] + row[1]}
@@ -260,7 +259,7 @@ def test_answers_that_are_given_falsely_far_more_often_than_missed_are_those_of_
         signs = [given_.count(g) - lacking.count(g) for g in {*given_, *lacking}]
         more, fewer = sum(s > 0 for s in signs), sum(s < 0 for s in signs)
         p_values[node, ""] = float(binom.sf(more - 1, more + fewer, 0.5)) if more else 1.0
-    q_values = adjusted(p_values)
+    q_values = rates_of(p_values)
     wanted = {
         node: q for (node, _), q in q_values.items()
         if q <= 0.05 and len(falsely.get(node, [])) >= max(20, 3 * len(missed.get(node, [])))

@@ -15,8 +15,8 @@ from scipy.stats import t as student
 import audit
 from fixtures import brute_force as plain
 from fixtures.brute_force_metrics import depth
-from fixtures.brute_force_shares import Share, newcombe, p_of_difference, q_values
 from fixtures.doors import Bins
+from fixtures.plain_statistics import Share, adjusted, newcombe, p_of_difference
 from fixtures.small_worlds import World, label_worlds, tree_of
 
 RATE = 0.05
@@ -136,7 +136,7 @@ def test_a_share_is_high_where_its_interval_and_its_test_say_so_from_thirty_inst
     result = world.audited(audit.Policy(**stated(residual_share=limit)))
     rows, shares = residual_rows(result), shares_of(world, residual_of(world))
     judged = {p: s for (p, kind), s in shares.items() if kind == "all" and s.n >= 30}
-    q = dict(zip(judged, q_values([s.p_above(limit) for s in judged.values()]), strict=True))
+    q = dict(zip(judged, adjusted([s.p_above(limit) for s in judged.values()]), strict=True))
     high = {p for p in judged if rows[p, "all"]["low"] > limit and q[p] <= RATE}
     found = {row["nodes"][0]: row["evidence"] for row in overuse(result)}
 
@@ -178,7 +178,7 @@ def test_in_bins_a_share_is_high_where_its_told_numbers_say_so(
     told = {p: told_share(s, limit, min_cell - 1, total, grouped) for p, s in shares.items()}
     enough = {p for p, s in shares.items() if (Bins(min_cell - 1, total).told(s.n) or 0) >= 30}
     judged = {p: s for p, s in told.items() if p in enough}
-    q = dict(zip(judged, q_values([s.p_above(limit) for s in judged.values()]), strict=True))
+    q = dict(zip(judged, adjusted([s.p_above(limit) for s in judged.values()]), strict=True))
     high = {p for p, s in judged.items() if s.interval[0] > limit and q[p] <= RATE}
 
     assert {row["nodes"][0] for row in overuse(result)} == high
@@ -191,7 +191,7 @@ EVERY = stated(false_discovery_rate=1.0, residual_difference=0.0, residual_share
 def same_differences(
     result: audit.AuditResult, wanted: Mapping[tuple[str, str, str], tuple[float, ...]]
 ) -> None:
-    q = dict(zip(wanted, q_values([one[-1] for one in wanted.values()]), strict=True))
+    q = dict(zip(wanted, adjusted([one[-1] for one in wanted.values()]), strict=True))
     found = {tuple(row["key"]): row["evidence"] for row in overuse(result) if row["key"]}
     assert set(found) == {key for key, one in wanted.items() if one[0]}
     for key, said in found.items():
@@ -289,11 +289,7 @@ def drift_rows(world: World, values: str) -> dict[tuple[str, str], dict[str, Any
 
 
 def drift_row(
-    carrying: set[str],
-    sides: list[set[str]],
-    by_group: list[dict[str, set[str]]],
-    *,
-    alone: bool,
+    carrying: set[str], sides: list[set[str]], by_group: list[dict[str, set[str]]], *, alone: bool
 ) -> dict[str, Any] | None:
     (k, n), (other_k, other_n) = ((len(side & carrying), len(side)) for side in sides)
     shares = [[len(own & carrying) / len(own) for own in g.values()] for g in by_group]
@@ -337,7 +333,7 @@ def test_the_use_of_nodes_by_the_values_of_a_column_is_compared_as_stated(
     found = {(row["value"], row["node"]): row for row in drift.nodes.to_dicts()}
     wanted = drift_rows(world, values)
     assert set(found) == set(wanted)
-    for key, q in zip(wanted, q_values([r["p_value"] for r in wanted.values()]), strict=True):
+    for key, q in zip(wanted, adjusted([r["p_value"] for r in wanted.values()]), strict=True):
         row = found[key]
         for name, value in wanted[key].items():
             assert row[name] == pytest.approx(value, rel=1e-8, abs=1e-10), (key, name)

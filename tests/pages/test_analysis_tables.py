@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
-
 from audit.analyses.concepts import declared as of_concepts
 from audit.analyses.entailment import declared as of_tuples
 from audit.analyses.explanations import declared as of_explanations
@@ -44,39 +42,39 @@ def cells(shown: ShownTable) -> list[str]:
     return [one.text for line in shown.rows for one in line]
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_a_table_names_columns_that_it_has(name: str) -> None:
-    declared = TABLES[name]
-    named = {declared.order, declared.each, declared.listed, declared.across, declared.headline}
-    for figure in declared.figures:
-        named |= {one for field in ("x", "value", "name", "panel", "series", "row", "column",
-                                    "source", "target")
-                  for one in getattr(figure, field, "").split()}  # fmt: skip
-        named |= {*figure.where[:1]}
-    for column in declared.columns.values():
-        named |= {column.title, column.among, *column.ends}
-        named |= {column.mark.limit, column.mark.reference} if column.mark else set()
-    assert named - {""} <= declared.columns.keys()
-    assert not declared.title or declared.row
-    headings = [one.heading for one in declared.columns.values() if one.heading]
-    assert len(headings) == len({*headings})
+def test_a_table_names_columns_that_it_has() -> None:
+    for name in TABLES:
+        declared = TABLES[name]
+        named = {declared.order, declared.each, declared.listed, declared.across, declared.headline}
+        for figure in declared.figures:
+            named |= {one for field in ("x", "value", "name", "panel", "series", "row", "column",
+                                        "source", "target")
+                      for one in getattr(figure, field, "").split()}  # fmt: skip
+            named |= {*figure.where[:1]}
+        for column in declared.columns.values():
+            named |= {column.title, column.among, *column.ends}
+            named |= {column.mark.limit, column.mark.reference} if column.mark else set()
+        assert named - {""} <= declared.columns.keys()
+        assert not declared.title or declared.row
+        headings = [one.heading for one in declared.columns.values() if one.heading]
+        assert len(headings) == len({*headings})
 
 
-@pytest.mark.parametrize("kind", ["some", "none", "zero", "odd"])
-@pytest.mark.parametrize("name", TABLES)
-def test_a_table_is_drawn_of_any_rows_within_its_first(name: str, kind: str) -> None:
-    declared = TABLES[name]
-    rows = [row(declared.columns, place, kind) for place in range(70)]
+def test_a_table_is_drawn_of_any_rows_within_its_first() -> None:
+    for kind in ["some", "none", "zero", "odd"]:
+        for name in TABLES:
+            declared = TABLES[name]
+            rows = [row(declared.columns, place, kind) for place in range(70)]
 
-    for rounding in (None, BINS):
-        shown = table(declared, rows, rounding)
+            for rounding in (None, BINS):
+                shown = table(declared, rows, rounding)
 
-        assert shown is not None
-        assert len(shown.rows) <= declared.first
-        assert declared.across or shown.more == 70 - len(shown.rows)
-        drawn = "".join(one.svg for one in shown.figures)
-        assert "<script" not in drawn
-        assert "nan" not in drawn
+                assert shown is not None
+                assert len(shown.rows) <= declared.first
+                assert declared.across or shown.more == 70 - len(shown.rows)
+                drawn = "".join(one.svg for one in shown.figures)
+                assert "<script" not in drawn
+                assert "nan" not in drawn
 
 
 def chapters(name: str, rows: int, kind: str = "some") -> tuple[str, list[Any]]:
@@ -102,25 +100,25 @@ def chapters(name: str, rows: int, kind: str = "some") -> tuple[str, list[Any]]:
     return html, made
 
 
-@pytest.mark.parametrize("name", ROOMS)
-def test_a_chapter_shows_few_tables_and_folds_the_others(name: str) -> None:
-    html, (seen, further) = chapters(name, 30)
+def test_a_chapter_shows_few_tables_and_folds_the_others() -> None:
+    for name in ROOMS:
+        html, (seen, further) = chapters(name, 30)
 
-    assert 1 <= len(seen.tables) <= 6
-    assert not seen.folded
-    assert further.folded
-    assert "<script>alert" not in html
-    assert "&lt;/td&gt;&lt;script&gt;" in html
+        assert 1 <= len(seen.tables) <= 6
+        assert not seen.folded
+        assert further.folded
+        assert "<script>alert" not in html
+        assert "&lt;/td&gt;&lt;script&gt;" in html
 
 
-@pytest.mark.parametrize("name", ROOMS)
-def test_a_table_that_tells_nothing_is_left_out(name: str) -> None:
-    _, made = chapters(name, 3, "none")
+def test_a_table_that_tells_nothing_is_left_out() -> None:
+    for name in ROOMS:
+        _, made = chapters(name, 3, "none")
 
-    every = {one.title: one for one in ROOMS[name][0].values()}
-    for shown in (one for chapter in made for one in chapter.tables if one.title in every):
-        kinds = {one.kind for one in every[shown.title].columns.values() if one.heading}
-        assert kinds <= {"text", "whole", "setting", "exact", "count"}
+        every = {one.title: one for one in ROOMS[name][0].values()}
+        for shown in (one for chapter in made for one in chapter.tables if one.title in every):
+            kinds = {one.kind for one in every[shown.title].columns.values() if one.heading}
+            assert kinds <= {"text", "whole", "setting", "exact", "count"}
 
 
 def test_a_plugins_analysis_is_drawn_by_its_declaration() -> None:

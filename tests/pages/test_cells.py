@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
 from audit.base.declared import Columns, count
 from reports.cells import cell
 
@@ -13,16 +9,11 @@ COLUMNS = Columns(count("k", "k", among="n"), count("n"))
 BINS = {"bin": 10}
 
 
-@pytest.mark.parametrize(
-    ("k", "n", "rounding", "said"),
-    [
+def test_a_count_told_in_the_bin_of_its_whole_is_not_said_to_be_all_of_it() -> None:
+    for k, n, rounding, said in [
         (75, 75, BINS, "most of 75"),
         (65, 75, BINS, "65 of 75"),
         (75, 75, None, "75 of 75"),
         (5, 5, BINS, "<11 of <11"),
-    ],
-)
-def test_a_count_told_in_the_bin_of_its_whole_is_not_said_to_be_all_of_it(
-    k: int, n: int, rounding: Any, said: str
-) -> None:
-    assert cell(COLUMNS["k"], {"k": k, "n": n}, COLUMNS, rounding).text == said
+    ]:
+        assert cell(COLUMNS["k"], {"k": k, "n": n}, COLUMNS, rounding).text == said

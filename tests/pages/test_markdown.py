@@ -53,10 +53,7 @@ def objects() -> dict[str, Any]:
     dataset = labelled(toy(), {"a": ["dog", "cow"], "b": ["dog", "unicorn"], "c": []})
     other = labelled(toy(), {"a": ["dog"], "b": ["dog"], "c": ["tool"]})
     result = run_audit(dataset)
-    return {
-        "result": result,
-        "comparison": compare_runs(result, run_audit(other)),
-    }
+    return {"result": result, "comparison": compare_runs(result, run_audit(other))}
 
 
 @pytest.mark.parametrize("name", ["result", "comparison"])

@@ -60,12 +60,12 @@ def test_pages_are_whole_and_say_that_they_are_not_for_sharing(visitor: Visitor,
     assert not re.findall(r'(?:src|href)="(?!/|#)', answer.text)
 
 
-@pytest.mark.parametrize("path", [*PAGES, "/table/nodes", "/table/pairs", "/records"])
-def test_a_parameter_that_a_page_does_not_have_is_refused(visitor: Visitor, path: str) -> None:
-    answer = visitor.get(path, nonsense="1")
+def test_a_parameter_that_a_page_does_not_have_is_refused(visitor: Visitor) -> None:
+    for path in [*PAGES, "/table/nodes", "/table/pairs", "/records"]:
+        answer = visitor.get(path, nonsense="1")
 
-    assert answer.status == 404
-    assert "has no parameter nonsense" in answer.text
+        assert answer.status == 404
+        assert "has no parameter nonsense" in answer.text
 
 
 def test_the_count_of_a_behaviour_leads_to_as_many_records(visitor: Visitor) -> None:
@@ -104,23 +104,23 @@ def test_51_rows_at_25_a_page_are_25_25_and_1(visitor: Visitor) -> None:
         ("/records", "least"), ("/search", "q"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("value", [HOSTILE, "../../etc/passwd", "\x00", "é" * 3000, "{{7*7}}", ""])
 def test_what_the_run_does_not_have_is_said_in_plain_text(
-    visitor: Visitor, path: str, name: str, value: str
+    visitor: Visitor, path: str, name: str
 ) -> None:
-    answer = visitor.get(path, **{name: value})
+    for value in [HOSTILE, "../../etc/passwd", "\x00", "é" * 3000, "{{7*7}}", ""]:
+        answer = visitor.get(path, **{name: value})
 
-    assert answer.status in (200, 303, 404)
-    assert HOSTILE not in answer.text
-    assert "Traceback" not in answer.text
+        assert answer.status in (200, 303, 404)
+        assert HOSTILE not in answer.text
+        assert "Traceback" not in answer.text
 
 
-@pytest.mark.parametrize("start", ["-1", "1e9", "999999999999999999999", "٣", "25; DROP"])
-def test_a_place_in_a_table_that_is_none_is_its_beginning(visitor: Visitor, start: str) -> None:
-    answer = visitor.get("/table/nodes", start=start)
+def test_a_place_in_a_table_that_is_none_is_its_beginning(visitor: Visitor) -> None:
+    for start in ["-1", "1e9", "999999999999999999999", "٣", "25; DROP"]:
+        answer = visitor.get("/table/nodes", start=start)
 
-    assert answer.status == 200
-    assert "· 1 to 25 of" in re.sub(r"\s+", " ", answer.text)
+        assert answer.status == 200
+        assert "· 1 to 25 of" in re.sub(r"\s+", " ", answer.text)
 
 
 def test_a_place_beyond_the_end_of_a_table_leads_back_to_its_last_page(visitor: Visitor) -> None:
@@ -132,12 +132,14 @@ def test_a_place_beyond_the_end_of_a_table_leads_back_to_its_last_page(visitor: 
     assert len(rows_of(visitor.get(unescape(back[1])).text, children)) == 25
 
 
-@pytest.mark.parametrize(("start", "before"), [("50", "?start=25"), ("25", ""), ("10", "")])
-def test_the_page_before_begins_25_rows_earlier(visitor: Visitor, start: str, before: str) -> None:
-    back = re.search(r'rel="prev" href="([^"]+)"', visitor.get("/table/nodes", start=start).text)
+def test_the_page_before_begins_25_rows_earlier(visitor: Visitor) -> None:
+    for start, before in [("50", "?start=25"), ("25", ""), ("10", "")]:
+        back = re.search(
+            r'rel="prev" href="([^"]+)"', visitor.get("/table/nodes", start=start).text
+        )
 
-    assert back
-    assert back[1] == f"/table/nodes{before}"
+        assert back
+        assert back[1] == f"/table/nodes{before}"
 
 
 def test_a_record_with_a_hostile_id_is_reached_and_shown(visitor: Visitor) -> None:

@@ -13,12 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from fixtures.brute_force_agreement import (
-    agreement_of,
-    average_precision_of,
-    released_peaks,
-    top_k,
-)
+from fixtures.brute_force_agreement import agreement_of, average_precision_of, released_peaks, top_k
 from fixtures.paper_inputs import METHODS, attributions, write_records
 from fixtures.paper_runs import made, table
 

@@ -15,13 +15,7 @@ from types import FrameType
 import pytest
 
 from audit.base import disk
-from audit.base.disk import (
-    exchange,
-    on_disk,
-    replacing,
-    working_beside,
-    written_whole,
-)
+from audit.base.disk import exchange, on_disk, replacing, working_beside, written_whole
 from audit.base.errors import OutputError
 
 ENDED = """
@@ -208,10 +202,7 @@ def test_a_disk_that_knows_no_locks_is_worked_on_without(
 
 @pytest.mark.parametrize(
     ("stands", "overwrite", "told"),
-    [
-        ("file", False, "replaced only when asked"),
-        ("folder", True, "a regular file is required"),
-    ],
+    [("file", False, "replaced only when asked"), ("folder", True, "a regular file is required")],
 )
 def test_what_stands_there_is_replaced_only_if_it_is_a_file_and_asked(
     stands: str, overwrite: bool, told: str, tmp_path: Path
@@ -220,10 +211,7 @@ def test_what_stands_there_is_replaced_only_if_it_is_a_file_and_asked(
         (tmp_path / name).write_text("old")
     (tmp_path / "folder").mkdir()
 
-    with (
-        pytest.raises(OutputError, match=told),
-        replacing(tmp_path / stands, overwrite=overwrite),
-    ):
+    with pytest.raises(OutputError, match=told), replacing(tmp_path / stands, overwrite=overwrite):
         pytest.fail("nothing may be written")
     with replacing(tmp_path / "new", overwrite=True) as begun:
         begun.write_text("new")

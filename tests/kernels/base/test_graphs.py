@@ -65,18 +65,15 @@ def test_the_condensation_is_that_of_networkx(edges: Edges) -> None:
     assert set(zip(*map(list, found.nonzero()), strict=True)) == set(expected.edges)
 
 
-@pytest.mark.parametrize(
-    ("edges", "cycle"),
-    [
+def test_shortest_cycle_by_hand() -> None:
+    for edges, cycle in [
         ([], []),
         ([(0, 1), (1, 2)], []),
         ([(1, 1)], [1, 1]),
         ([(0, 1), (1, 2), (2, 0), (2, 3), (3, 2)], [2, 3, 2]),
         ([(0, 1), (1, 2), (2, 3), (3, 0), (1, 3)], [0, 1, 3, 0]),
-    ],
-)
-def test_shortest_cycle_by_hand(edges: Edges, cycle: list[int]) -> None:
-    assert shortest_cycle(graph(*edges)) == cycle
+    ]:
+        assert shortest_cycle(graph(*edges)) == cycle
 
 
 def assert_closed_walk(cycle: list[int], edges: Edges) -> None:
@@ -170,7 +167,7 @@ def test_more_edges_than_are_looked_at_at_once(seed: int, monkeypatch: pytest.Mo
 
 
 def test_a_chain_of_very_many_nodes() -> None:
-    n = 5_000
+    n = 1_500
     assert told([*((i, i + 1) for i in range(n - 1)), (0, n - 1)], n) == {(0, n - 1): 1}
 
 

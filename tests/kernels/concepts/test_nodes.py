@@ -1,4 +1,4 @@
-"""Nodes of a hierarchy in representations whose content is known; areas beside plain loops."""
+"""Nodes in representations whose content is known; what is written is read again."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.analyses.concepts.node_probes import area_of, node_frame, placements
+from audit.base.errors import SchemaError
+from fixtures.doors import Representations, read_representations
 from fixtures.examples import examples
 from fixtures.labelled import tree
+from fixtures.representation_files import SUFFIXES, representations, same, write_representations
 
 HIERARCHY = tree("bell horn < sound", "red blue < sight", "sky < blue", "sound sight < all")
 LEAVES = ("bell", "horn", "red", "sky")
@@ -164,3 +167,27 @@ def test_no_instances_misplaced_is_not_certainty_and_one_unit_is_nothing() -> No
     assert value == 1
     assert low == pytest.approx(1 - 1.96 * (2 / (12**2 * 10)) ** 0.5)
     assert np.isnan(area_of(np.ones(20), side, np.repeat([0, 1], 10))).all()
+
+
+@given(one=representations())
+def test_what_is_written_is_read_again_in_each_format(
+    one: Representations, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    for suffix in SUFFIXES:
+        path = tmp_path_factory.mktemp("formats") / f"file{suffix}"
+        write_representations(one, path)
+        assert same(read_representations(path), one)
+
+
+@given(data=st.data())
+def test_numbers_that_are_not_finite_are_refused_with_their_place(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("wrong") / "file.npz"
+    matrix = np.arange(6.0).reshape(3, 2)
+    row, column = data.draw(st.integers(0, 2)), data.draw(st.integers(0, 1))
+    matrix[row, column] = data.draw(st.sampled_from([np.nan, np.inf, -np.inf]))
+    held: dict[str, Any] = {"layer:last": matrix, "labels": np.array(["a", "b", "b"])}
+    np.savez(path, **held)
+    with pytest.raises(SchemaError, match=f"in feature {column} of {row}"):
+        read_representations(path)

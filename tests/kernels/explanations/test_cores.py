@@ -19,12 +19,7 @@ from audit.analyses.explanations.alignment import aligned_rows, with_examples
 from audit.analyses.explanations.evidence import APART, WITHIN, compared, concordance
 from audit.analyses.explanations.plausibility import METRICS, judged_rows, plausibility, span_scores
 from audit.analyses.explanations.rows import fisher, pearson, ranking, row_keys
-from fixtures.brute_force_agreement import (
-    agreement_of,
-    average_precision_of,
-    released_peaks,
-    top_k,
-)
+from fixtures.brute_force_agreement import agreement_of, average_precision_of, released_peaks, top_k
 from fixtures.examples import examples
 
 THIRDS = (0, 0, 1 / 3, 2 / 3, 1)

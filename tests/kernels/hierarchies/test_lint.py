@@ -1,4 +1,4 @@
-"""Structural faults of hierarchies: each planted one is told, against oracles in plain Python."""
+"""What lint tells, by plain Python; which nodes titles, digits and policies make residual."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import re
 from collections import defaultdict
 
 import networkx as nx
+import numpy as np
 import polars as pl
-import pytest
 from hypothesis import given
 
+from audit.counting.residual_nodes import residual_nodes
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.icd9 import ICD9
 from audit.hierarchies.lint import RULES, LintFinding, lint_hierarchy
+from audit.policy.policy import Policy
+from fixtures.coded import icd9cm
 from fixtures.examples import examples
 from fixtures.labelled import tree
 from fixtures.strategies import hierarchies
@@ -30,21 +34,35 @@ def cases(hierarchy: Hierarchy, rule: str) -> set[tuple[str, ...]]:
     return set(finding.cases) if finding else set()
 
 
-def test_of_a_sound_hierarchy_nothing_is_told() -> None:
-    assert lint_hierarchy(tree(*SOUND)) == ()
+PETS = ("dog cat < pet",)
+EXAMPLES = [
+    (SOUND, {}, {}),
+    ((*SOUND, "dog < thing"), {}, {"redundant_edge": (("dog", "pet", "thing"),)}),
+    ((*SOUND, "dog < tool"), {}, {}),
+    (SOUND, {"dog": "Other  pain", "saw": "OTHER, PAIN", "pet": "Pets"},
+     {"title_clash": (("dog", "saw"),), "title_blanks": (("dog",),)}),
+    (SOUND, {"dog": "A pet", "pet": "a pet"}, {"title_repeated": (("pet", "dog"),)}),
+    (("dog < pet", "pet tool < thing"), {"dog": "A pet", "pet": "a pet"},
+     {"lone_child": (("pet", "dog"),)}),
+    (SOUND, {"pet": "Urinary obstruction", "dog": "Urinary obstruction, unspecified",
+             "cat": "Other urinary obstruction", "saw": "Other tool", "tool": "Tool",
+             "hammer": "Hammer"}, {"only_catch_alls": (("pet", "cat", "dog"),)}),
+    *((SOUND, {"pet": heading, "dog": child, "cat": f"{child} unspecified"}, {})
+      for heading, child in (("Other pain", "Other pain, unspecified site of leg"),
+                             ("Pain", "Pain of other leg"), ("", "Other pain"))),
+    (SOUND[:2], {"pet": "Root", "tool": "Other"}, {}),
+    (PETS, {"dog": "Other", "cat": "Unspecified"}, {}),
+]  # fmt: skip
+"""Edges, titles, and the cases of each rule that is told."""
 
 
-def test_a_redundant_edge_is_told_with_the_comparable_parents() -> None:
-    finding = told(tree(*SOUND, "dog < thing"))
-
-    assert list(finding) == ["redundant_edge"]
-    assert finding["redundant_edge"].cases == (("dog", "pet", "thing"),)
-    assert finding["redundant_edge"].severity == "warning"
-    assert finding["redundant_edge"].of == 7
-
-
-def test_two_parents_of_which_none_lies_below_the_other_are_no_fault() -> None:
-    assert lint_hierarchy(tree(*SOUND, "dog < tool")) == ()
+def test_examples_are_told_as_they_are() -> None:
+    for edges, titles, expected in EXAMPLES:
+        found = told(tree(*edges, titles=titles))
+        assert {rule: one.cases for rule, one in found.items()} == expected
+    edge, clash = (told(tree(*EXAMPLES[n][0], titles=EXAMPLES[n][1])) for n in (1, 3))
+    assert (edge["redundant_edge"].severity, edge["redundant_edge"].of) == ("warning", 7)
+    assert (clash["title_clash"].severity, clash["title_clash"].of) == ("warning", 3)
 
 
 @examples(25)
@@ -116,68 +134,25 @@ def test_every_repeated_title_is_told_once(hierarchy: Hierarchy) -> None:
         assert set(case[1:]) <= set(hierarchy.descendants(case[0]))
 
 
-def test_titles_that_differ_in_case_spaces_and_marks_clash() -> None:
-    titles = {"dog": "Other  pain", "saw": "OTHER, PAIN", "pet": "Pets"}
-    finding = told(tree(*SOUND, titles=titles))
+def test_nodes_without_title_or_place_and_blanks_in_titles() -> None:
+    for titles, rules in [
+        ({}, {}),
+        ({"dog": "A", "cat": "B"}, {}),
+        (
+            {"dog": " A", "cat": "B", "pet": "C"},
+            {"missing_title": (("lone",),), "title_blanks": (("dog",),)},
+        ),
+        (
+            {"dog": "A  b", "cat": "B", "pet": "C\n", "lone": "D"},
+            {"title_blanks": (("dog",), ("pet",))},
+        ),
+    ]:
+        nodes = pl.DataFrame({"node": (own := ["cat", "dog", "lone", "pet"]),
+                              "title": [titles.get(node, "") for node in own]})  # fmt: skip
+        edges = pl.DataFrame({"child": ["dog", "cat"], "parent": ["pet", "pet"]})
+        found = lint_hierarchy(Hierarchy.build(edges, nodes, name="h"))
 
-    assert list(finding) == ["title_clash", "title_blanks"]
-    assert finding["title_clash"].cases == (("dog", "saw"),)
-    assert (finding["title_clash"].severity, finding["title_clash"].of) == ("warning", 3)
-
-
-def test_a_title_that_a_node_below_has_too_is_repeated() -> None:
-    finding = told(tree(*SOUND, titles={"dog": "A pet", "pet": "a pet"}))
-
-    assert list(finding) == ["title_repeated"]
-    assert finding["title_repeated"].cases == (("pet", "dog"),)
-
-
-@pytest.mark.parametrize(("titles", "rules"), [
-    ({}, {}), ({"dog": "A", "cat": "B"}, {}), ({"dog": " A", "cat": "B", "pet": "C"},
-    {"missing_title": (("lone",),), "title_blanks": (("dog",),)}),
-    ({"dog": "A  b", "cat": "B", "pet": "C\n", "lone": "D"},
-     {"title_blanks": (("dog",), ("pet",))}),
-])  # fmt: skip
-def test_nodes_without_title_or_place_and_blanks_in_titles(
-    titles: dict[str, str], rules: dict[str, object]
-) -> None:
-    nodes = pl.DataFrame({"node": (own := ["cat", "dog", "lone", "pet"]),
-                          "title": [titles.get(node, "") for node in own]})  # fmt: skip
-    edges = pl.DataFrame({"child": ["dog", "cat"], "parent": ["pet", "pet"]})
-    found = lint_hierarchy(Hierarchy.build(edges, nodes, name="h"))
-
-    assert {one.rule: one.cases for one in found} == {"orphan": (("lone",),), **rules}
-
-
-def test_the_title_of_a_single_child_is_told_as_that_alone() -> None:
-    finding = told(tree("dog < pet", "pet tool < thing", titles={"dog": "A pet", "pet": "a pet"}))
-
-    assert list(finding) == ["lone_child"]
-
-
-def test_headings_with_nothing_but_catch_alls() -> None:
-    titles = {"pet": "Urinary obstruction", "dog": "Urinary obstruction, unspecified",
-              "cat": "Other urinary obstruction", "saw": "Other tool", "tool": "Tool",
-              "hammer": "Hammer"}  # fmt: skip
-    finding = told(tree(*SOUND, titles=titles))
-
-    assert list(finding) == ["only_catch_alls"]
-    assert finding["only_catch_alls"].cases == (("pet", "cat", "dog"),)
-
-
-@pytest.mark.parametrize(
-    ("heading", "child"),
-    [
-        ("Other pain", "Other pain, unspecified site of leg"),
-        ("Pain", "Pain of other leg"),
-        ("Pain", "Pain"),
-        ("", "Other pain"),
-    ],
-)
-def test_a_child_that_names_something_more_is_no_catch_all(heading: str, child: str) -> None:
-    titles = {"pet": heading, "dog": child, "cat": child + " unspecified"}
-
-    assert "only_catch_alls" not in told(tree(*SOUND, titles=titles))
+        assert {one.rule: one.cases for one in found} == {"orphan": (("lone",),), **rules}
 
 
 @examples(25)
@@ -196,9 +171,8 @@ def test_findings_are_known_warnings_first_and_their_cases_are_nodes(hierarchy: 
         assert one.advice.endswith(".")
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
+def test_signs_that_carry_meaning_tell_titles_apart() -> None:
+    for one, other in [
         ("C", "C++"),
         ("C++", "C#"),
         ("age < 5", "age > 5"),
@@ -207,17 +181,134 @@ def test_findings_are_known_warnings_first_and_their_cases_are_nodes(hierarchy: 
         ("below -5 °C", "below 5 °C"),
         ("5 %", "5"),
         ("≥ 3", "≤ 3"),
-    ],
-)
-def test_signs_that_carry_meaning_tell_titles_apart(one: str, other: str) -> None:
-    titles = {"dog": one, "saw": other, "pet": "Pets"}
+    ]:
+        titles = {"dog": one, "saw": other, "pet": "Pets"}
 
-    assert told(tree(*SOUND, titles=titles)) == {}
-    assert list(told(tree(*SOUND, titles={**titles, "saw": f"{one.upper()},"}))) == ["title_clash"]
+        assert told(tree(*SOUND, titles=titles)) == {}
+        assert list(told(tree(*SOUND, titles={**titles, "saw": f"{one.upper()},"}))) == [
+            "title_clash"
+        ]
 
 
-def test_the_root_above_several_tops_is_not_judged() -> None:
-    titles = {"pet": "Root", "tool": "Other"}
+def codes(*edges: str, titles: dict[str, str] | None = None) -> Hierarchy:
+    return tree(*edges, titles=titles, coding=ICD9)
 
-    assert told(tree(*SOUND[:2], titles=titles)) == {}
-    assert told(tree("dog cat < pet", titles={"dog": "Other", "cat": "Unspecified"})) == {}
+
+def test_digits_decide_where_an_icd9_code_has_no_title() -> None:
+    for code, kind in [
+        ("401.8", "other"),
+        ("401.9", "unspecified"),
+        ("250.09", "unspecified"),
+        ("250.80", "other"),
+        ("250.01", None),
+        ("V58.9", "unspecified"),
+        ("E812.9", "unspecified"),
+        ("401.1", None),
+        ("36.19", "other"),
+        ("36.1", None),
+        ("36.9", None),
+    ]:
+        hierarchy = codes(f"{code} x < top")
+        found = residual_nodes(hierarchy, Policy()).get(hierarchy.index(code))
+
+        assert (found.kind if found else None) == kind
+
+
+def test_digits_do_not_decide_where_there_is_a_title() -> None:
+    hierarchy = codes("401.9 x < top", titles={"401.9": "A specific thing"})
+
+    assert residual_nodes(hierarchy, Policy()) == {}
+
+
+def test_digits_do_not_decide_outside_icd9() -> None:
+    assert residual_nodes(tree("401.9 x < top"), Policy()) == {}
+
+
+def test_a_heading_is_never_residual() -> None:
+    hierarchy = tree("leaf x < heading", "heading < top", titles={"heading": "Other diseases"})
+
+    assert residual_nodes(hierarchy, Policy(residual_nodes=("heading",))) == {}
+
+
+def test_an_assignable_inner_node_may_be() -> None:
+    hierarchy = Hierarchy.build(
+        pl.DataFrame({"child": ["leaf", "inner", "side"], "parent": ["inner", "top", "top"]}),
+        pl.DataFrame(
+            {
+                "node": ["leaf", "inner", "side", "top"],
+                "title": ["A", "Other", "B", "Other"],
+                "assignable": [True, True, True, False],
+            }
+        ),
+        name="inner",
+    )
+
+    assert [hierarchy.nodes[i] for i in residual_nodes(hierarchy, Policy())] == ["inner"]
+
+
+def test_the_lists_of_a_policy_overrule_titles() -> None:
+    hierarchy = tree("a b c < top", titles={"a": "Other", "b": "Specific", "c": "Other"})
+    policy = Policy(residual_nodes=("b", "c"), specific_nodes=("a", "c"))
+    found = residual_nodes(hierarchy, policy)
+
+    assert {hierarchy.nodes[i]: r.rule for i, r in found.items()} == {"b": "policy"}
+
+
+def test_the_rule_that_fired_is_told() -> None:
+    hierarchy = tree("a b < top", titles={"a": "Anemia NOS", "b": "Anemia of pregnancy"})
+
+    assert residual_nodes(hierarchy, Policy())[hierarchy.index("a")].rule == "title: nos"
+
+
+def test_a_word_makes_a_catch_all_where_the_title_says_no_more_than_its_parents() -> None:
+    for title, word in [
+        ("misc", "misc"),
+        ("Miscellaneous tools", "miscellaneous"),
+        ("Tools, et cetera", "et cetera"),
+        ("Various tools", "various"),
+        ("Sundry tools", "sundry"),
+        ("Miscellaneous saws", None),
+        ("Tools", None),
+        ("Miscreants", None),
+        ("Unlabelled tools", "unlabelled"),
+        ("Unidentified litter", "unidentified"),
+        ("N/A", "n/a"),
+        ("Background", "background"),
+        ("Background noise", None),
+        ("Unidentified flying objects", None),
+    ]:
+        titles = {"top": "Tools", "a": title, "b": "Hammers"}
+        words = Policy(residual_words=("Sundry",))
+        found = residual_nodes(tree("a b < top", titles=titles), words).values()
+
+        assert [one.word.lower() for one in found] == ([word] if word else [])
+        assert not residual_nodes(tree("a < top", titles=titles), words)
+        coded = codes(
+            "780.1 780.2 < 780", titles={"780": "Tools", "780.1": title, "780.2": "Hammers"}
+        )
+        assert not residual_nodes(coded, words)
+
+
+def test_only_below_the_root_is_one_word_what_all_are() -> None:
+    for title in ("Unknown soldiers", "Background"):
+        titles = {"top": "All", "mid": "Tools", "a": "Hammers", "b": title, "c": "Saws"}
+        assert not residual_nodes(tree("a b < mid", "mid c < top", titles=titles), Policy())
+        assert residual_nodes(tree("a b c < top", titles=titles), Policy())
+
+
+def test_a_reviewed_decision_overrules_a_title_and_a_policy_overrules_both() -> None:
+    titles = {"416.8": "Other chronic pulmonary heart diseases", "416.0": "Primary hypertension"}
+    hierarchy = codes("416.8 416.0 < 416", titles=titles)
+    stated = Policy(residual_nodes=("416.8",))
+
+    assert residual_nodes(hierarchy, Policy()) == {}
+    assert residual_nodes(hierarchy, stated)[hierarchy.index("416.8")].rule == "policy"
+
+
+def test_icd9cm_has_residual_codes_and_no_residual_heading() -> None:
+    hierarchy = icd9cm()
+    found = residual_nodes(hierarchy, Policy())
+
+    assert hierarchy.assignable[list(found)].all()
+    assert found[hierarchy.index("401.9")].kind == "unspecified"
+    assert 0.1 < len(found) / np.count_nonzero(hierarchy.assignable) < 0.6

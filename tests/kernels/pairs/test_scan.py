@@ -1,4 +1,4 @@
-"""The limits of an excess, what a scan of two pairs names, and what explains what it finds."""
+"""Limits of an excess, what a scan names and explains, and strata, by plain Python."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from audit.base.dag import FloatArray
+from audit.engine.pairs.margins import NO_STRATUM, length_cuts, strata_of
 from audit.engine.pairs.scan import FINDS, Meets, Rules, Scan, strength_of
 from audit.engine.statistics.association import poisson_p_value
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force_scan as oracle
+from fixtures import brute_force_strata as plain
 from fixtures.brute_force import Pair
 from fixtures.examples import examples
 from fixtures.labelled import tree
@@ -196,36 +198,108 @@ def test_pairs_are_found_named_and_explained_as_in_plain_python(seed: int, tree:
         assert found[name].to_list() == pytest.approx([getattr(one, name) for one in wanted])
 
 
-@pytest.mark.parametrize("first", "abrxy")
 @pytest.mark.parametrize("crossed", [False, True])
 @pytest.mark.parametrize(
     ("of_upper", "upper_first", "explained"), [(50, True, 1.5 * 0.5), (40, False, 15 * 0.5)]
 )
 def test_a_find_explains_a_pair_by_what_is_expected_where_they_meet(
-    first: str, crossed: bool, of_upper: int, upper_first: bool, explained: float
+    crossed: bool, of_upper: int, upper_first: bool, explained: float
 ) -> None:
     """At the lower pair, its excess times over; whichever node is the first in node order."""
-    r, a, b, x, y = (f"0{name}" if name == first else name for name in "rabxy")
-    if crossed:
-        x, y = y, x
-    hierarchy = tree(f"{a} {b} < {r}", f"{x} < {a}", f"{y} < {b}")
-    above, below = (tuple(sorted(map(hierarchy.index, ends))) for ends in ((a, b), (x, y)))
-    expected = np.full((5, 5), 7.0)
-    expected[above] = expected[above[::-1]] = 20
-    expected[below] = expected[below[::-1]] = 0.5
-    pairs = sorted([above, below])
-    observed = [of_upper if pair == above else 8 for pair in pairs]
-    scan = scanned(hierarchy, pairs, observed, expected, Rules(0.9, 2, 1.5))
+    for first in "abrxy":
+        r, a, b, x, y = (f"0{name}" if name == first else name for name in "rabxy")
+        if crossed:
+            x, y = y, x
+        hierarchy = tree(f"{a} {b} < {r}", f"{x} < {a}", f"{y} < {b}")
+        above, below = (tuple(sorted(map(hierarchy.index, ends))) for ends in ((a, b), (x, y)))
+        expected = np.full((5, 5), 7.0)
+        expected[above] = expected[above[::-1]] = 20
+        expected[below] = expected[below[::-1]] = 0.5
+        pairs = sorted([above, below])
+        observed = [of_upper if pair == above else 8 for pair in pairs]
+        scan = scanned(hierarchy, pairs, observed, expected, Rules(0.9, 2, 1.5))
 
-    found = found_and_explained(scan)
+        found = found_and_explained(scan)
 
-    assert [pairs[place] for place in found["pair"]] == (
-        [above, below] if upper_first else [below, above]
-    )
-    assert scan.explaining(found, 1) == [(0, explained)]
+        assert [pairs[place] for place in found["pair"]] == (
+            [above, below] if upper_first else [below, above]
+        )
+        assert scan.explaining(found, 1) == [(0, explained)]
 
 
 def test_nothing_is_found_among_no_pairs() -> None:
     scan = scanned(tree("a b < root"), [], [], np.ones((3, 3)), Rules(0.5, 2, 1.5))
 
     assert scan.run().equals(pl.DataFrame(schema=FINDS))
+
+
+lengths_of_records = st.one_of(
+    st.lists(st.integers(0, 9), max_size=30),
+    st.lists(st.integers(0, 30), min_size=70, max_size=250),
+    st.lists(st.sampled_from([0, 1, 2, 2, 2, 3, 40]), min_size=70, max_size=250),
+)
+
+
+def whole(numbers: list[int]) -> np.ndarray:
+    return np.array(numbers, np.int64)
+
+
+def cuts(lengths: list[int]) -> list[int]:
+    found: list[int] = length_cuts(np.bincount(whole(lengths))).tolist()
+    return found
+
+
+def members(stratum: np.ndarray) -> list[set[int]]:
+    """Records of each stratum, those of none left out."""
+    return [
+        set(np.flatnonzero(stratum == number).tolist())
+        for number in range(int(stratum.max(initial=-1)) + 1)
+    ]
+
+
+@given(lengths_of_records)
+def test_cut_points_are_quantiles_by_nearest_rank(lengths: list[int]) -> None:
+    assert cuts(lengths) == plain.cut_points(lengths)
+
+
+@given(lengths_of_records)
+def test_a_stratum_ends_with_its_cut_point(lengths: list[int]) -> None:
+    found = cuts(lengths)
+    stratum = strata_of(whole(lengths), whole(found))
+
+    assert members(stratum) == plain.strata(lengths, found)
+    assert all(records for records in members(stratum))
+    assert (stratum == NO_STRATUM).tolist() == [length < 2 for length in lengths]
+
+
+@given(lengths_of_records, st.sets(st.integers(2, 12)), st.data(), st.integers(1, 2))
+def test_strata_crossed_with_columns_have_ten_records(
+    lengths: list[int], given: set[int], data: st.DataObject, columns: int
+) -> None:
+    ends = sorted(given)
+    size = len(lengths)
+    further = [
+        data.draw(st.lists(st.integers(0, 2), min_size=size, max_size=size)) for _ in range(columns)
+    ]
+    categories = [*zip(*further, strict=True)]
+
+    stratum = strata_of(whole(lengths), whole(ends), [whole(column) for column in further])
+
+    assert members(stratum) == plain.strata(lengths, ends, categories or [()])
+
+
+def test_there_are_twenty_strata_at_most() -> None:
+    assert cuts([*range(2, 82)] * 10) == [*range(5, 80, 4)]
+
+
+def test_a_small_crossed_stratum_joins_the_next_length_of_its_category() -> None:
+    lengths = [2] * 9 + [5] * 10 + [2] * 10 + [5] * 9 + [2] * 3 + [5] * 3
+    site = [0] * 19 + [1] * 19 + [2] * 6
+    # 9 join the next, 9 the one before, and where both are too small they are one
+    assert strata_of(whole(lengths), whole([2]), [whole(site)]).tolist() == (
+        [0] * 19 + [1] * 19 + [2] * 6
+    )
+    lengths = [2] * 10 + [5] * 9 + [7] * 10
+    assert strata_of(whole(lengths), whole([2, 5]), [whole([0] * 29)]).tolist() == (
+        [0] * 10 + [1] * 19
+    )

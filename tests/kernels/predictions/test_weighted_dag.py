@@ -61,87 +61,35 @@ def test_every_node_that_something_reaches_is_drawn(data: st.DataObject) -> None
         assert bool(named) == (reached > 0)
 
 
-def test_the_tree_is_drawn_like_a_person_would(toy_hierarchy: Hierarchy) -> None:
-    dag = WeightedDag(toy_hierarchy, {"dog": 0.7, "cow": 0.2, "tool": 0.05, "mammal": 0.05})
-
-    assert lines(dag) == [
-        "object  1",
-        "├─ animal  0.95",
-        "│  └─ mammal  0.95 (own 0.05)",
-        "│     ├─ dog  0.7",
-        "│     └─ cow  0.2",
-        "├─ pet  0.7",
-        "│  └─ dog  0.7",
-        "└─ tool  0.05",
-    ]
-
-
-def test_an_inner_node_met_again_points_to_where_it_is_drawn() -> None:
-    diamond = tree("b c < a", "d < b", "d < c", "e f < d")
-    dag = WeightedDag(diamond, {"e": 0.25, "f": 0.75})
-
-    assert lines(dag) == [
-        "a  1",
-        "├─ b  1",
-        "│  └─ d  1",
-        "│     ├─ f  0.75",
-        "│     └─ e  0.25",
-        "└─ c  1",
-        "   └─ d  1  (see above)",
-    ]
+DIAMOND = ("b c < a", "d < b", "d < c", "e f < d")
+TOY = ("dog cow < mammal", "mammal < animal", "dog < pet", "animal pet tool < object")
+DRAWN = [
+    (TOY, {"dog": 0.7, "cow": 0.2, "tool": 0.05, "mammal": 0.05}, {}, [
+        "object  1", "├─ animal  0.95", "│  └─ mammal  0.95 (own 0.05)", "│     ├─ dog  0.7",
+        "│     └─ cow  0.2", "├─ pet  0.7", "│  └─ dog  0.7", "└─ tool  0.05"]),
+    (DIAMOND, {"e": 0.25, "f": 0.75}, {}, [
+        "a  1", "├─ b  1", "│  └─ d  1", "│     ├─ f  0.75", "│     └─ e  0.25", "└─ c  1",
+        "   └─ d  1  (see above)"]),
+    (("z b m < a",), {"z": 0.2, "b": 0.2, "m": 0.6}, {},
+     ["a  1", "├─ m  0.6", "├─ b  0.2", "└─ z  0.2"]),
+    (("b c d e < a",), {"b": 0.96, "c": 0.02, "d": 0.01, "e": 0.01}, {"least": 0.015}, [
+        "a  1", "├─ b  0.96", "├─ c  0.02", "└─ 2 more with less than 1.5% of the total each"]),
+    (("b c < a",), {"b": 0.75, "c": 0.25}, {"least": 0.25}, ["a  1", "├─ b  0.75", "└─ c  0.25"]),
+    (("b c < a", "d < c"), {"b": 0.995, "d": 0.005}, {"least": 0.01},
+     ["a  1", "├─ b  0.995", "└─ 1 more with less than 1% of the total each"]),
+    (("b c < a",), {}, {}, ["a  0"]),
+]  # fmt: skip
+"""Edges, values, options, and the lines that are drawn."""
 
 
-def test_equal_values_stand_in_node_order() -> None:
-    dag = WeightedDag(tree("z b m < a"), {"z": 0.2, "b": 0.2, "m": 0.6})
-
-    assert [line.split()[1] for line in lines(dag)[1:]] == ["m", "b", "z"]
-
-
-def test_what_is_too_small_is_left_out_and_counted() -> None:
-    dag = WeightedDag(tree("b c d e < a"), {"b": 0.96, "c": 0.02, "d": 0.01, "e": 0.01})
-
-    assert lines(dag, least=0.015) == [
-        "a  1",
-        "├─ b  0.96",
-        "├─ c  0.02",
-        "└─ 2 more with less than 1.5% of the total each",
-    ]
-
-
-def test_what_lies_at_the_least_share_is_drawn() -> None:
-    dag = WeightedDag(tree("b c < a"), {"b": 0.75, "c": 0.25})
-
-    assert lines(dag, least=0.25)[-1] == "└─ c  0.25"
-
-
-@pytest.mark.parametrize("least", [0.005, 0.015, 0.25])
-def test_the_least_share_is_told_as_it_was_given(least: float) -> None:
-    dag = WeightedDag(tree("b c < a"), {"b": 1.0, "c": least / 2})
-
-    assert f"less than {least * 100:g}% " in lines(dag, least=least)[-1]
-
-
-def test_nothing_below_a_node_that_is_left_out_is_drawn() -> None:
-    dag = WeightedDag(tree("b c < a", "d < c"), {"b": 0.99, "d": 0.01})
-
-    assert not any(" d " in line for line in lines(dag, least=0.1))
-
-
-def test_titles_follow_ids_unless_told_not_to() -> None:
-    dag = WeightedDag(tree("b < a", titles={"b": "Bird"}), {"b": 1})
-
-    assert lines(dag) == ["a  1", "└─ b Bird  1"]
-    assert lines(dag, titles=False) == ["a  1", "└─ b  1"]
-
-
-def test_without_values_the_root_stands_alone(toy_hierarchy: Hierarchy) -> None:
-    assert WeightedDag(toy_hierarchy, {}).tree() == "object  0"
-
-
-def test_it_shows_itself_without_what_is_below_one_percent() -> None:
-    dag = WeightedDag(tree("b c < a"), {"b": 0.995, "c": 0.005})
-
-    assert repr(dag).splitlines()[-1] == "└─ 1 more with less than 1% of the total each"
+def test_the_tree_is_drawn_like_a_person_would() -> None:
+    for edges, values, options, drawn in DRAWN:
+        assert lines(WeightedDag(tree(*edges), values), **options) == drawn
+    titled = WeightedDag(tree("b < a", titles={"b": "Bird"}), {"b": 1})
+    assert lines(titled) == ["a  1", "└─ b Bird  1"]
+    assert lines(titled, titles=False) == ["a  1", "└─ b  1"]
+    few = WeightedDag(tree("b c < a"), {"b": 0.995, "c": 0.005})
+    assert repr(few).splitlines()[-1] == "└─ 1 more with less than 1% of the total each"
 
 
 def test_a_row_of_values_becomes_its_dag(toy_hierarchy: Hierarchy) -> None:

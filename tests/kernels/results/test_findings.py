@@ -1,17 +1,20 @@
-"""Findings: order, folding and what a sentence names have boundaries that no audit meets."""
+"""Findings: order, folding, what a sentence names, numbers told at the edges of classes."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from audit.base.declared import Columns
+from audit.base.declared import Columns, count, share
+from audit.results.binned import told_check, told_findings, told_metrics
 from audit.results.finding_lines import EXACTLY
 from audit.results.findings import CheckResult, Finding, Part, Severity
 from audit.results.result import AuditResult
 from audit.results.view import finding_view
+from audit.sharing.told import Rounding
 from fixtures import results
 
 
@@ -40,22 +43,23 @@ def result(*checks: CheckResult, max_findings: int = 20) -> AuditResult:
     return replace(other, checks=checks, policy={**other.policy, "max_findings": max_findings})
 
 
-@pytest.mark.parametrize(
-    ("severities", "status"),
-    [
-        ([], "pass"),
-        (["note"], "note"),
-        (["note", "warning"], "warn"),
-        (["warning", "error", "note"], "fail"),
-    ],
-)
-def test_the_worst_severity_is_the_status(severities: list[Severity], status: str) -> None:
-    assert check(*map(finding, severities)).status == status
-
-
-def test_a_crash_outranks_everything_and_what_does_not_apply_stands_apart() -> None:
+def test_the_worst_severity_is_the_status_unless_it_crashed_or_does_not_apply() -> None:
+    for severities, status in (
+        ((), "pass"), (("note",), "note"), (("note", "warning"), "warn"),
+        (("warning", "error", "note"), "fail"),
+    ):  # fmt: skip
+        assert check(*map(finding, severities)).status == status
     assert check(finding("error"), crashed="ValueError: no").status == "error"
     assert check(not_applicable="no reason to").status == "not_applicable"
+
+
+def test_findings_stand_by_severity_then_instances_times_strength_then_id() -> None:
+    first, second = finding("error", 1), finding("warning", 9)
+    third, fourth = finding("warning", 5, nodes=("a",)), finding("warning", 5, nodes=("b",))
+    assert check(fourth, third, second, first).findings == (first, second, third, fourth)
+    wide, strong = finding("note", 9, strength=1.0), finding("note", 5, strength=2.0)
+    stray, worse = finding("note", 1, strength=8.9), finding("warning", 1, nodes=("w",))
+    assert check(stray, wide, strong, worse).findings == (worse, strong, wide, stray)
 
 
 def test_the_status_of_an_audit_is_the_worst_of_its_checks() -> None:
@@ -68,20 +72,6 @@ def test_the_status_of_an_audit_is_the_worst_of_its_checks() -> None:
     assert result(passed, check(finding("note")), check(finding("warning"))).status == "warn"
     assert result(passed, failed).status == "fail"
     assert result(failed, crashed).status == "error"
-
-
-def test_findings_stand_by_severity_then_instances_then_id() -> None:
-    first, second = finding("error", 1), finding("warning", 9)
-    third, fourth = finding("warning", 5, nodes=("a",)), finding("warning", 5, nodes=("b",))
-
-    assert check(fourth, third, second, first).findings == (first, second, third, fourth)
-
-
-def test_findings_of_a_severity_stand_by_instances_touched_times_strength() -> None:
-    wide, strong = finding("note", 9, strength=1.0), finding("note", 5, strength=2.0)
-    stray, worse = finding("note", 1, strength=8.9), finding("warning", 1, nodes=("w",))
-
-    assert check(stray, wide, strong, worse).findings == (worse, strong, wide, stray)
 
 
 def test_an_id_is_percent_encoded_part_by_part() -> None:
@@ -137,12 +127,6 @@ def test_a_shared_finding_has_titles() -> None:
     assert shown["parts"][0]["evidence"] == {"n": 95}
 
 
-def test_a_result_shows_itself() -> None:
-    shown = results.sample_result()
-    assert repr(shown).startswith("AuditResult(warn: ")
-    assert "| warning | " in shown._repr_markdown_()
-
-
 FOUND = finding(
     touched=40,
     statement="{instances}[, {mostly}].",
@@ -155,9 +139,8 @@ def said_of(finding: Finding) -> str:
     return str(finding_view(finding, Columns(), {}, EXACTLY)["statement"])
 
 
-@pytest.mark.parametrize(
-    ("lines", "said"),
-    [
+def test_what_makes_up_most_of_a_finding_is_named() -> None:
+    for lines, said in [
         ([("c d", 40)], "always c and d"),
         ([("a b", 40), ("a d", 21)], "mostly d"),
         ([("a b", 40), ("c b", 9), ("a d", 8)], "most often c"),
@@ -168,55 +151,103 @@ def said_of(finding: Finding) -> str:
         ([("c", 40)], "always c"),
         ([("c", 40), ("d", 3)], "mostly c"),
         ([("c", 15), ("d", 14)], None),
-    ],
-)
-def test_what_makes_up_most_of_a_finding_is_named(
-    lines: list[tuple[str, int]], said: str | None
-) -> None:
-    parts = tuple(Part(tuple(nodes.split()), {"instances": n}) for nodes, n in lines)
-    pair = replace(
-        FOUND, nodes=("a", "b"), key=(), parts=parts, statement="{instances}[, {mostly}]."
-    )
-    told = said_of(pair)
+    ]:
+        parts = tuple(Part(tuple(nodes.split()), {"instances": n}) for nodes, n in lines)
+        pair = replace(
+            FOUND, nodes=("a", "b"), key=(), parts=parts, statement="{instances}[, {mostly}]."
+        )
+        told = said_of(pair)
 
-    assert told == (f"40, {said}." if said else "40.")
+        assert told == (f"40, {said}." if said else "40.")
 
 
-@pytest.mark.parametrize(
-    ("lines", "said"),
-    [
+def test_what_may_lie_elsewhere_makes_up_no_finding() -> None:
+    for lines, said in [
         ([("c", 90)], "always c"),  # 150 have one of these labels, and 40 of them no other
         ([("c", 131), ("d", 3)], "mostly c"),
         ([("c", 130), ("d", 3)], None),  # 110 that have others may have 110 of them
-    ],
-)
-def test_what_may_lie_elsewhere_makes_up_no_finding(
-    lines: list[tuple[str, int]], said: str | None
-) -> None:
-    parts = tuple(Part((node,), {"labelled": n}) for node, n in lines)
-    told = said_of(replace(FOUND, parts=parts, statement="{instances}[, {mostly}]."))
+    ]:
+        parts = tuple(Part((node,), {"labelled": n}) for node, n in lines)
+        told = said_of(replace(FOUND, parts=parts, statement="{instances}[, {mostly}]."))
 
-    assert told == (f"40, {said}." if said else "40.")
+        assert told == (f"40, {said}." if said else "40.")
 
 
-@pytest.mark.parametrize(
-    ("lines", "said"),
-    [
+def test_a_finding_that_counts_its_lines_names_some() -> None:
+    for lines, said in [
         ([("c d", 7), ("c e", 6), ("d e", 6)], "such as c and d"),
         ([("c", 15), ("d", 9), ("e", 9)], "such as c and d"),
         ([("c", 3), ("d", 2)], "c and d"),
         ([("c d", 3)], "c and d"),
+    ]:
+        parts = tuple(Part(tuple(nodes.split()), {"instances": n}) for nodes, n in lines)
+        counting = replace(
+            FOUND,
+            parts=parts,
+            statement="{instances}[, {mostly}].",
+            evidence={**FOUND.evidence, "pairs": len(parts)},
+        )
+
+        assert said_of(counting).endswith(f", {said}.")
+
+
+TENS = Rounding(10, {"rows": 1000, "instances": 1000})
+SHARES = Columns(count("instances of"), share("share", of="instances of"))
+
+
+def metric(name: str, value: float | None, n: int = 1000, **given: Any) -> dict[str, Any]:
+    ends = {"low": None, "high": None}
+    return {"name": name, "scope": "all", "value": value, **ends, "n": n, "parameters": {}, **given}
+
+
+def told(*metrics: dict[str, Any]) -> list[dict[str, Any]]:
+    return [*told_metrics(metrics, 2, 1, TENS)]
+
+
+def test_a_share_is_that_of_told_counts_with_an_interval_around_it() -> None:
+    (found,) = told(metric("accuracy", 0.303, low=0.28, high=0.33))
+
+    assert (found["n"], found["value"], found["beyond"]) == (995, 305 / 995, None)
+    assert found["value"] - found["low"] == pytest.approx(found["high"] - found["value"])
+    assert 0.025 <= found["value"] - found["low"] < 0.05
+
+
+def test_a_share_of_few_or_of_all_but_few_is_not_told() -> None:
+    for k in [0, 10, 990, 1000]:
+        assert told(metric("accuracy", k / 1000))[0]["value"] is None
+        assert told(metric("accuracy", k / 1000, scope="a")) == []
+
+
+def test_a_net_share_is_the_difference_of_told_shares() -> None:
+    recovered = metric("recovered", 0.5, low=0.46, high=0.54)
+    lost = metric("lost", 0.2, low=0.17, high=0.23)
+    net, one, other = told(metric("accuracy_alignment", 0.3), recovered, lost)
+
+    assert net["value"] == one["value"] - other["value"]
+    down = math.hypot(one["value"] - one["low"], other["high"] - other["value"])
+    assert net["value"] - net["low"] == pytest.approx(down)
+
+
+def found_of(instances: int, parts: list[int]) -> Finding:
+    evidence = {"instances": instances, "of": 1000, "share": instances / 1000}
+    lines = tuple(Part((f"n{i}",), {"instances": n}) for i, n in enumerate(parts))
+    return Finding("c", "note", ("a",), "", evidence, "", "", instances, parts=lines, key=("k",))
+
+
+@pytest.mark.parametrize(
+    ("parts", "shown", "more"),
+    [
+        ([40, 60], ["n1", "n0"], False),
+        ([5, 4, 3, 2], ["n0", "n1", "n2"], True),
+        ([1, 2, 30, 3], ["n2", "n0", "n1", "n3"], False),
     ],
 )
-def test_a_finding_that_counts_its_lines_names_some(
-    lines: list[tuple[str, int]], said: str
+def test_three_parts_of_few_are_told_behind_those_of_many(
+    parts: list[int], shown: list[str], more: bool
 ) -> None:
-    parts = tuple(Part(tuple(nodes.split()), {"instances": n}) for nodes, n in lines)
-    counting = replace(
-        FOUND,
-        parts=parts,
-        statement="{instances}[, {mostly}].",
-        evidence={**FOUND.evidence, "pairs": len(parts)},
-    )
+    check = CheckResult("c", "", 995, "", (found_of(100, parts),), evidence=SHARES, of_parts=SHARES)
+    (found,) = told_findings(check, TENS)
 
-    assert said_of(counting).endswith(f", {said}.")
+    assert [part.nodes[0] for part in found.parts] == shown
+    assert (found.more_parts, found.evidence["instances"], found.touched) == (more, 95, 95)
+    assert told_check(check, TENS).denominator == 995
