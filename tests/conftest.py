@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -14,10 +13,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from typer import testing
 
-from audit.hierarchies import reading
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.once import filled_once
-from fixtures.passed_tests import ButPassed, NotePassed
+from fixtures.shards import FILES, SHARDS, shard_of
 from fixtures.toy import EDGES, toy
 
 # Commands say more where GitHub runs them; tests that want it say so.
@@ -30,9 +28,6 @@ providers._get_local_constants = providers.Constants
 
 # A program builds its commands once; typer builds them anew for each command that a test runs.
 testing._get_command = cache(testing._get_command)
-
-# A program loads a built-in hierarchy once; hundreds of tests name one.
-reading.BUILT_IN = tuple(replace(one, load=cache(one.load)) for one in reading.BUILT_IN)
 
 # Everybody draws the same examples, `make test` the first few of them; `make explore` draws others,
 # by a seed that it prints.
@@ -53,18 +48,14 @@ settings.load_profile("same")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--note-passed", metavar="FILE", help="write which tests passed")
-    parser.addoption("--but-passed", metavar="FILE", help="leave out most that passed before")
+    parser.addoption("--shard", type=int, choices=range(SHARDS), help="an eighth of the files")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    note, passed = (config.getoption(name) for name in ("--note-passed", "--but-passed"))
-    left_out = ButPassed(Path(passed)) if passed else None
-    if left_out:
-        config.pluginmanager.register(left_out)
-    if note and not hasattr(config, "workerinput"):  # workers report to the process that has none
-        before = left_out.passed if left_out else ()
-        config.pluginmanager.register(NotePassed(Path(note), before))
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    shard = config.getoption("--shard")
+    if shard is None or collection_path not in FILES:
+        return None
+    return shard_of(collection_path) != shard or None
 
 
 @pytest.hookimpl(optionalhook=True)  # tests of mutants run without workers
