@@ -154,17 +154,16 @@ class Tabular:
             if parent is not None:
                 self._last[parent] = max(self._last[parent], self._last[node])
 
+    def has(self, named: Sequence[Range]) -> bool:
+        """Whether there are ranges, and all their ends are codes of the classification."""
+        return bool(named) and all(end in self._parents for ends in named for end in ends)
+
     def ranges(self, nodes: Iterable[str]) -> int:
         """Number of ranges among nodes and their children."""
         return sum(is_range(near) for node in nodes for near in (node, *self._children[node]))
 
     def covering(self, named: Sequence[Range], noted: str) -> list[str]:
-        """The fewest nodes that cover ranges, but for a noted node and those above and below it.
-
-        Empty where an end is not a code of the classification.
-        """
-        if not all(end in self._parents for ends in named for end in ends):
-            return []
+        """The fewest nodes that cover ranges, but for a noted node and those above and below it."""
         above, node = {noted}, self._parents[noted]
         while node is not None:
             above.add(node)
@@ -212,8 +211,9 @@ Note = tuple[str, str, Sequence[str], str, bool]
 
 def _excluding(tabular: Tabular, node: str, text: str) -> Note:
     """An exclusion; one that names a code which the classification lacks is not understood."""
-    if not (codes := tabular.covering(references(text), node)):
+    if not tabular.has(named := references(text)):
         return "unparsed", node, (), text, False
+    codes = tabular.covering(named, node)
     return "excludes", node, codes, text, is_range(node) or tabular.ranges(codes) > 1
 
 
@@ -228,14 +228,15 @@ def _asking(tabular: Tabular, nodes: Sequence[Node], source: str) -> Iterator[No
     for node in nodes:
         if text := node.code_first:
             asks = _UNDERLYING.match(text) and not _CONDITION.search(text)
-            codes = tabular.covering(references(text) if asks else [], node.node)
+            named = references(text) if asks else []
+            codes = tabular.covering(named, node.node) if tabular.has(named) else []
             said = f"{source}, note at {node.node}: “Code first {text}”."
             yield ("before", node.node, codes, said, False) if codes else None
     for node in nodes:
         for text in _NEXT_NOTE.split(node.use_additional) if node.use_additional else ():
             asks = _ALWAYS_THERE.match(text) and not _CONDITION.search(text)
             named = references(text) if asks else []
-            categories = [(first[:3], last[:3]) for first, last in named]
+            categories = [(a[:3], b[:3]) for a, b in named] if tabular.has(named) else []
             codes = tabular.covering(categories, node.node)
             said = f"{source}, note at {node.node}: “Use additional {text}”."
             yield ("any", node.node, codes, said, False) if codes else None

@@ -2,29 +2,27 @@
 
     python scripts/mutate.py [--rooms readers checks] [--tests tests/laws] [--keep FOLDER] [--slow]
 
-Each file of tests is run once, with coverage.py noting which lines it runs. Each fault is written
-into a copy of the repository, where the files that run its line are tried, quickest first, until a
-test fails. FOLDER keeps what was found: begun again, the program goes on from there. Exit status
-1: fewer than nine of ten faults of a room were noticed.
+All faults are planted in a clone of the last commit, each behind a switch. The tests are run once
+without a fault, while each switch notes the tests that meet it; then each fault is switched on for
+these tests, quickest first, until one fails. FOLDER keeps what was found: begun again, the program
+goes on from there. Exit status 1: fewer than nine of ten faults of a room were noticed.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import json
 import os
 import random
 import re
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import coverage
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 ROOMS = {
@@ -49,30 +47,47 @@ TWINS = (
 )
 EXCHANGED = {one: other for pair in TWINS for one, other in (pair, pair[::-1])}
 """Each comparison and operator with the one that takes its place."""
-SECONDS = 240
-"""How long the files that are tried on a fault may take without it."""
+SECONDS = 90
+"""How long the tests that are tried on a fault may take without it."""
+FIRST = "from __future__ import annotations"
+SWITCH = """\
+import os
+
+ON = int(os.environ.get("FAULT", -1))
+NOTES = open(os.environ["NOTES"], "a", buffering=1) if "NOTES" in os.environ else None
+MET = set()
+
+
+def fault(number):
+    if NOTES:
+        test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+        if test and (number, test) not in MET:
+            MET.add((number, test))
+            NOTES.write(f"met\\t{number}\\t{test}\\n")
+    return number == ON
+
+
+def pytest_runtest_logreport(report):
+    if NOTES and report.when == "call":
+        NOTES.write(f"{report.outcome}\\t{report.duration}\\t{report.nodeid}\\n")
+"""
+"""A module of the clone, and a plugin of pytest."""
 
 
 class Fault(NamedTuple):
-    """One change of a module: in which room and line, what it is, and the source that has it."""
+    """One change of a module: in which room, where, and from which byte to which there is what."""
 
     room: str
     path: str
     line: int
-    done: str
-    source: str
-
-
-class Covered(NamedTuple):
-    """A file of tests: how long it takes, and which lines of which modules it runs."""
-
-    file: str
-    seconds: float
-    lines: Mapping[str, Sequence[int]]
+    start: int
+    end: int
+    old: str
+    new: str
 
 
 def main() -> int:
-    """Try faults of the rooms, and tell what noticed each."""
+    """Plant faults in the rooms, and tell what noticed each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rooms", choices=sorted(ROOMS), nargs="+", default=list(ROOMS))
     parser.add_argument("--tests", nargs="+", default=["tests"], metavar="PATH")
@@ -81,159 +96,139 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="where what was found stays")
     parser.add_argument("--slow", action="store_true", help="slow tests too, on all examples")
     asked = parser.parse_args()
+    which = [] if asked.slow else ["-m", "not slow", "--hypothesis-profile=few"]
     with tempfile.TemporaryDirectory(prefix="faults-") as made:
         folder = asked.keep or Path(made)
-        copy = folder / "copy"
+        copy, tried = folder / "copy", folder / "tried"
+        drawn = [[*_drawn(room, asked.faults, asked.seed)] for room in asked.rooms]
+        # The first of each room, then the second: so that what is stopped has tried as many of each.
+        faults = [one for row in zip_longest(*drawn) for one in row if one]
         if not copy.exists():
             subprocess.run(["git", "clone", "--quiet", str(ROOT), str(copy)], check=True)
-        which = [] if asked.slow else ["-m", "not slow", "--hypothesis-profile=few"]
-        covered = list(_covered(folder, asked.tests, which))
-        drawn = {room: _drawn(copy, room, asked.faults, asked.seed) for room in asked.rooms}
-        tried = _lines(folder / "tried.jsonl")
-        before = {(one["path"], one["line"], one["done"]): one["by"] for one in tried}
-        noticed = dict.fromkeys(drawn, 0)
-        for fault in _in_turns(list(drawn.values())):
-            key = fault.path, fault.line, fault.done
-            if key not in before:
-                before[key] = _noticed_by(fault, covered, copy, which)
-                _note(folder / "tried.jsonl", fault._asdict() | {"by": before[key], "source": ""})
-            noticed[fault.room] += not before[key].startswith("NOT")
-            print(*key, before[key], sep=": ", flush=True)
-    for room, faults in drawn.items():
-        print(f"{room}: {noticed[room]} of {len(faults)} faults noticed")
-    return int(any(10 * noticed[room] < 9 * len(drawn[room]) for room in drawn))
+            _plant(faults, copy)
+        meeting, seconds = _met(folder, asked.tests, which)
+        told = tried.read_text("utf-8").splitlines() if tried.exists() else []
+        for number in range(len(told), len(faults)):
+            tests = sorted(meeting[number] & seconds.keys(), key=lambda test: seconds[test])
+            told.append(_noticed_by(number, tests, seconds, copy, which))
+            with tried.open("a", encoding="utf-8") as stream:
+                stream.write(told[-1] + "\n")
+    noticed = dict.fromkeys(asked.rooms, 0)
+    for one, by in zip(faults, told, strict=True):
+        noticed[one.room] += not by.startswith("NOT")
+        print(f"{one.path}:{one.line}: {one.old[:60]!r} became {one.new[:60]!r}: {by}")
+    for room, own in zip(asked.rooms, drawn, strict=True):
+        print(f"{room}: {noticed[room]} of {len(own)} faults noticed")
+    return int(any(10 * noticed[own[0].room] < 9 * len(own) for own in drawn))
 
 
-def _in_turns(rooms: Sequence[Sequence[Fault]]) -> Iterator[Fault]:
-    """The first of each room, the second of each, and so on."""
-    for n in range(max(map(len, rooms))):
-        yield from (faults[n] for faults in rooms if n < len(faults))
+def _met(
+    folder: Path, tests: Sequence[str], which: Sequence[str]
+) -> tuple[dict[int, set[str]], dict[str, float]]:
+    """The tests that meet each fault, and how long each one takes that passes without any."""
+    copy, notes = folder / "copy", folder / "notes"
+    notes.touch()
+    for test in tests:
+        parts = sorted(path for path in (copy / test).iterdir() if [*path.rglob("test_*.py")])
+        for path in parts or [copy / test]:
+            if f"done\t0\t{path}" not in notes.read_text("utf-8").splitlines():
+                _pytest(copy, str(path), *which, NOTES=str(notes))
+                with notes.open("a", encoding="utf-8") as stream:
+                    stream.write(f"done\t0\t{path}\n")
+    meeting, seconds = defaultdict[int, set[str]](set), dict[str, float]()
+    for what, number, test in (line.split("\t") for line in notes.read_text("utf-8").splitlines()):
+        if what == "met":
+            meeting[int(number)].add(test)
+        elif what == "passed":
+            seconds[test] = float(number)
+    return meeting, seconds
 
 
-def _lines(path: Path) -> list[dict[str, Any]]:
-    return [*map(json.loads, path.read_text("utf-8").splitlines())] if path.exists() else []
+def _noticed_by(
+    number: int, tests: Sequence[str], seconds: dict[str, float], copy: Path, which: Sequence[str]
+) -> str:
+    """The test that fails with a fault, or how many do not."""
+    chosen, limit = list[str](), 0.0
+    for test in tests:
+        if limit < SECONDS:
+            chosen.append(test)
+            limit += seconds[test]
+    if not chosen:
+        return "NOT met by any test"
+    status, said = _pytest(copy, "-x", *chosen, *which, limit=60 + 10 * limit, FAULT=str(number))
+    if status == 0:
+        return f"NOT noticed by {len(chosen)} of the {len(tests)} tests that meet it"
+    by = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", said, re.M)
+    return by[0] if by else " ".join(said.split())[-200:]
 
 
-def _note(path: Path, line: Mapping[str, object]) -> None:
-    with path.open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps(line) + "\n")
-
-
-def _pytest(
-    copy: Path,
-    *words: str,
-    variables: Mapping[str, str] | None = None,
-    seconds: float | None = None,
-) -> tuple[int, str]:
-    """The status of pytest in the copy, and what it says; 1 where it takes longer than that."""
-    options = ["-q", "-x", "-p", "no:xdist", "-p", "no:cacheprovider", "--tb=no"]
-    own = {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1", **(variables or {})}
+def _pytest(copy: Path, *words: str, limit: float | None = None, **own: str) -> tuple[int, str]:
+    """The status of pytest in the copy, and what it says; 1 where it takes longer than a limit."""
+    options = ["-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-p", "switch", "--tb=no"]
     with tempfile.TemporaryDirectory() as made:
         try:
             done = subprocess.run(
                 [sys.executable, "-m", "pytest", *words, *options],
                 cwd=copy,
-                env=os.environ | own | {"TMPDIR": made},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
+                env=os.environ | own | {"TMPDIR": made, "PYTHONPATH": str(copy)},
+                capture_output=True,
                 text=True,
                 errors="replace",
-                timeout=seconds,
+                timeout=limit,
                 check=False,
             )
         except subprocess.TimeoutExpired:
             return 1, "FAILED the limit of time"
-    return done.returncode, done.stdout
+    return done.returncode, done.stdout + done.stderr
 
 
-def _covered(folder: Path, tests: Sequence[str], which: Sequence[str]) -> Iterator[Covered]:
-    """What each file of tests runs; nothing of those that fail without a fault."""
-    copy, noted = folder / "copy", folder / "covered.jsonl"
-    known = {one["file"]: Covered(**one) for one in _lines(noted)}
-    rules = f"[run]\ndata_file = {copy}/.coverage\nparallel = true\nsource =\n"
-    (folder / "rc").write_text(f"{rules}  {copy}/audit\n  {copy}/reports\n", "utf-8")
-    begun = "import coverage\n\ncoverage.process_startup()\n"
-    (folder / "sitecustomize.py").write_text(begun, "utf-8")
-    for path in sorted({path for test in tests for path in (copy / test).rglob("test_*.py")}):
-        name = path.relative_to(copy).as_posix()
-        if name not in known:
-            began = time.monotonic()
-            own = {"PYTHONPATH": f"{copy}:{folder}", "COVERAGE_PROCESS_START": f"{folder}/rc"}
-            status, said = _pytest(copy, name, *which, variables=own)
-            lines = dict(_taken(copy)) if status == 0 else {}
-            if status not in (0, 5):  # 5: there is none that is not slow
-                print(f"{name} is left out: {status} without a fault\n{said[-500:]}", flush=True)
-            known[name] = Covered(name, time.monotonic() - began, lines)
-            _note(noted, known[name]._asdict())
-        yield known[name]
+def _drawn(room: str, count: int, seed: int) -> Iterator[Fault]:
+    """Faults of a room, none within another."""
+    paths = [path for part in ROOMS[room] for path in sorted((ROOT / part).rglob("*.py"))]
+    every = [fault for path in paths for fault in _faults(room, path)]
+    taken = list[Fault]()
+    for one in random.Random(seed).sample(every, len(every)):
+        beside = (other for other in taken if other.path == one.path)
+        if len(taken) < count and all(o.end <= one.start or one.end <= o.start for o in beside):
+            taken.append(one)
+            yield one
 
 
-def _taken(copy: Path) -> Iterator[tuple[str, list[int]]]:
-    """Which lines of each module the processes of a run noted, whose files go."""
-    found: dict[str, set[int]] = {}
-    for path in copy.glob(".coverage*"):
-        data = coverage.CoverageData(str(path))
-        data.read()
-        for module in data.measured_files():
-            name = Path(module).relative_to(copy).as_posix()
-            found.setdefault(name, set()).update(data.lines(module) or ())
-        path.unlink()
-    return ((name, sorted(lines)) for name, lines in found.items())
+def _plant(faults: Sequence[Fault], copy: Path) -> None:
+    """Write all faults into their modules, each behind its switch."""
+    (copy / "switch.py").write_text(SWITCH, "utf-8")
+    for number, one in sorted(enumerate(faults), key=lambda each: -each[1].start):
+        source = (copy / one.path).read_bytes()
+        switched = f"({one.new} if fault_({number}) else {one.old})".encode()
+        (copy / one.path).write_bytes(source[: one.start] + switched + source[one.end :])
+    for path in {copy / one.path for one in faults}:
+        source = path.read_text("utf-8").replace(
+            FIRST, f"{FIRST}; from switch import fault as fault_", 1
+        )
+        path.write_text(source, "utf-8")
 
 
-def _noticed_by(fault: Fault, covered: Sequence[Covered], copy: Path, which: Sequence[str]) -> str:
-    """The test that fails, or by how many files the fault is not noticed."""
-    own = [one for one in covered if fault.line in one.lines.get(fault.path, ())]
-    own.sort(key=lambda one: (Path(fault.path).stem not in one.file, one.seconds))
-    tried, seconds = list[str](), 0.0
-    for one in own:
-        if seconds < SECONDS:
-            tried.append(one.file)
-            seconds += one.seconds
-    module = copy / fault.path
-    whole = module.read_text("utf-8")
-    module.write_text(fault.source, "utf-8")
-    try:
-        status, said = _pytest(copy, *tried, *which, seconds=60 + 2 * seconds)
-    finally:
-        module.write_text(whole, "utf-8")
-    if not tried or status in (0, 5):
-        return f"NOT noticed by {len(tried)} of the {len(own)} files that run it"
-    return next(iter(re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", said, re.M)), said[-200:])
-
-
-def _drawn(copy: Path, room: str, count: int, seed: int) -> list[Fault]:
-    """Faults of a room, in the order in which they were drawn."""
-    paths = [path for part in ROOMS[room] for path in sorted((copy / part).rglob("*.py"))]
-    every = [
-        Fault(room, path.relative_to(copy).as_posix(), line, done, source)
-        for path in paths
-        for line, done, source in _changes(path.read_text("utf-8"))
-    ]
-    return random.Random(seed).sample(every, min(count, len(every)))
-
-
-def _changes(source: str) -> Iterator[tuple[int, str, str]]:
-    """Every change of what functions do: its line, what is done, and the source that has it."""
-    lines = source.encode().splitlines(keepends=True)
-    starts = [sum(map(len, lines[:n])) for n in range(len(lines))]
+def _faults(room: str, path: Path) -> Iterator[Fault]:
+    """Every change of what the functions of a module do."""
+    source = path.read_bytes()
+    starts = [0]
+    for line in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
     for function in ast.walk(ast.parse(source)):
-        if not isinstance(function, ast.FunctionDef):
-            continue
-        for node in (one for statement in function.body for one in _below(statement)):
-            for old, new in _changed(node):
-                first = starts[old.lineno - 1] + old.col_offset
-                last = starts[(old.end_lineno or 0) - 1] + (old.end_col_offset or 0)
-                text = source.encode()
-                was = " ".join(text[first:last].decode().split())[:60]
-                changed = text[:first] + f"({new})".encode() + text[last:]
-                yield old.lineno, f"{was} becomes {new[:60]}", changed.decode()
+        if isinstance(function, ast.FunctionDef):
+            for node in (one for statement in function.body for one in _below(statement)):
+                for old, new in _changed(node):
+                    start = starts[old.lineno - 1] + old.col_offset
+                    end = starts[(old.end_lineno or 0) - 1] + (old.end_col_offset or 0)
+                    text = source[start:end].decode()
+                    name = path.relative_to(ROOT).as_posix()
+                    yield Fault(room, name, old.lineno, start, end, text, new)
 
 
 def _below(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and those below it, but what stands in texts and in functions of its own."""
+    """A node and those below it, but not in texts, patterns, and functions of their own."""
     yield node
-    if not isinstance(node, ast.JoinedStr | ast.FunctionDef):
+    if not isinstance(node, ast.JoinedStr | ast.FunctionDef | ast.pattern):
         for child in ast.iter_child_nodes(node):
             yield from _below(child)
 
