@@ -101,7 +101,7 @@ def main() -> int:
         folder = asked.keep or Path(made)
         copy, tried = folder / "copy", folder / "tried"
         drawn = [[*_drawn(room, asked.faults, asked.seed)] for room in asked.rooms]
-        # The first of each room, then the second: so that what is stopped has tried as many of each.
+        # One of each room in turn: what is stopped has tried as many of each.
         faults = [one for row in zip_longest(*drawn) for one in row if one]
         if not copy.exists():
             subprocess.run(["git", "clone", "--quiet", str(ROOT), str(copy)], check=True)
