@@ -107,14 +107,22 @@ def main() -> int:
             subprocess.run(["git", "clone", "--quiet", str(ROOT), str(copy)], check=True)
             _plant(faults, copy)
         meeting, seconds = _met(folder, asked.tests, which)
-        told = tried.read_text("utf-8").splitlines() if tried.exists() else []
-        for number in range(len(told), len(faults)):
+        told = dict[
+            int, tuple[int, str]
+        ]()  # by how many tests each fault is met, and what noticed it
+        for line in tried.read_text("utf-8").splitlines() if tried.exists() else ():
+            number, met, by = line.split("\t")
+            told[int(number)] = int(met), by
+        for number in range(len(faults)):
             tests = sorted(meeting[number] & seconds.keys(), key=lambda test: seconds[test])
-            told.append(_noticed_by(number, tests, seconds, copy, which))
-            with tried.open("a", encoding="utf-8") as stream:
-                stream.write(told[-1] + "\n")
+            before, by = told.get(number, (-1, "NOT"))
+            if by.startswith("NOT") and before < len(tests):
+                told[number] = len(tests), _noticed_by(number, tests, seconds, copy, which)
+                with tried.open("a", encoding="utf-8") as stream:
+                    stream.write("\t".join(map(str, (number, *told[number]))) + "\n")
     noticed = dict.fromkeys(asked.rooms, 0)
-    for one, by in zip(faults, told, strict=True):
+    for number, one in enumerate(faults):
+        by = told[number][1]
         noticed[one.room] += not by.startswith("NOT")
         print(f"{one.path}:{one.line}: {one.old[:60]!r} became {one.new[:60]!r}: {by}")
     for room, own in zip(asked.rooms, drawn, strict=True):

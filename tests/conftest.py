@@ -15,7 +15,7 @@ from typer import testing
 
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.once import filled_once
-from fixtures.shards import FILES, SHARDS, shard_of
+from fixtures.shards import SHARDS, shards
 from fixtures.toy import EDGES, toy
 
 # Commands say more where GitHub runs them; tests that want it say so.
@@ -47,15 +47,16 @@ settings.register_profile("few", settings.get_profile("same"), max_examples=6)
 settings.load_profile("same")
 
 
+collect_ignore: list[str] = []
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--shard", type=int, choices=range(SHARDS), help="an eighth of the files")
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    shard = config.getoption("--shard")
-    if shard is None or collection_path not in FILES:
-        return None
-    return shard_of(collection_path) != shard or None
+def pytest_configure(config: pytest.Config) -> None:
+    if (shard := config.getoption("--shard")) is not None:
+        collect_ignore.extend(str(path) for path, own in shards().items() if own != shard)
 
 
 @pytest.hookimpl(optionalhook=True)  # tests of mutants run without workers

@@ -8,11 +8,12 @@ import shlex
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from fixtures.shards import FILES, SHARDS, shard_of
+from fixtures.shards import SHARDS, shards
 
 ROOT = Path(__file__).parents[2]
 OF_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES", "PYTEST_ARGS")
@@ -39,8 +40,15 @@ def files_of(*options: str) -> set[Path]:
 
 
 def test_each_file_is_in_one_shard_and_no_shard_is_empty() -> None:
-    assert {*map(shard_of, FILES)} == {*range(SHARDS)}
-    assert {*FILES} == {*(ROOT / "tests").rglob("test_*.py")}
+    assert {*shards().values()} == {*range(SHARDS)}
+    assert {*shards()} == {*(ROOT / "tests").rglob("test_*.py")}
+
+
+def test_what_is_not_installed_for_the_tests_is_needed_in_shards_with_extras_alone() -> None:
+    for path, shard in shards().items():
+        if shard < 6 and path.name != Path(__file__).name:
+            named = re.findall(r"(?:importorskip|find_spec)\(\"(\w+)", path.read_text("utf-8"))
+            assert [one for one in named if find_spec(one) is None] == [], path
 
 
 @pytest.mark.slow
@@ -48,24 +56,23 @@ def test_a_shard_is_its_files_with_every_test_of_theirs() -> None:
     given = [one for one in pytest_of("shard") if "num" not in one and "dist" not in one]
     assert given == ["--shard=3"]
     assert files_of(*given, "tests/contract") == {
-        path for path in FILES if shard_of(path) == 3 and path.parent.name == "contract"
+        path for path, own in shards().items() if own == 3 and path.parent.name == "contract"
     }
 
 
 def test_all_shards_are_every_test_on_all_examples() -> None:
-    assert [one for one in pytest_of("shards") if not one.startswith("--num")] == [
-        "--dist=worksteal"
-    ]
+    given = pytest_of("shards")
+    assert [one for one in given if not one.startswith("--num")] == ["--dist=worksteal"]
     assert "not slow" in pytest_of("test")
 
 
-def test_ci_runs_what_a_newcomer_runs_and_then_a_shard_with_the_extras() -> None:
+def test_ci_runs_what_a_newcomer_runs_and_then_a_shard() -> None:
     script = (ROOT / ".ci" / "run").read_text("utf-8")
-    lines = script.splitlines()
+    lines = [line.strip() for line in script.splitlines()]
 
     order = ["make demo", "make test", "make slow", "hashed extras", "make .venv/.extras"]
     assert [line for line in lines if line in order] == order
-    assert lines[-1].startswith("make shard SHARD=")
-    assert f"git rev-list --count HEAD) % {SHARDS}" in lines[-1]
+    assert f"shard=${{SHARD:-$(($(git rev-list --count HEAD) % {SHARDS}))}}" in lines
+    assert lines[-1] == 'make shard SHARD="$shard"'
     assert "set -euo pipefail" in lines
     assert "PYTEST_ADDOPTS" not in script
