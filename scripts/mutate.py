@@ -47,7 +47,7 @@ TWINS = (
 )
 EXCHANGED = {one: other for pair in TWINS for one, other in (pair, pair[::-1])}
 """Each comparison and operator with the one that takes its place."""
-SECONDS = 90
+SECONDS = 30
 """How long the tests that are tried on a fault may take without it."""
 FIRST = "from __future__ import annotations"
 SWITCH = """\
