@@ -1,11 +1,11 @@
 """Give tests small faults of the rooms of the product, and tell which of them no test notices.
 
-    python scripts/mutate.py [--rooms readers checks] [--tests tests/laws] [--keep FOLDER] [--slow]
+    python scripts/mutate.py [--rooms readers checks] [--tests tests/laws] [--keep FOLDER]
 
-All faults are planted in a clone of the last commit, each behind a switch. The tests are run once
-without a fault, while each switch notes the tests that meet it; then each fault is switched on for
-these tests, quickest first, until one fails. FOLDER keeps what was found: begun again, the program
-goes on from there. Exit status 1: fewer than nine of ten faults of a room were noticed.
+All faults are planted in a clone of the last commit, each behind a switch. The quick tests are run
+once without a fault, while each switch notes the tests that meet it; then each fault is switched on
+for these tests, quickest first, until one fails. FOLDER keeps what was found: begun again, the
+program goes on from there. Exit status 1: fewer than nine of ten faults of a room were noticed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import permutations, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,21 +34,16 @@ ROOMS = {
     "runs": ("audit/runs",),
     "analyses": ("audit/analyses", "audit/alignment"),
 }
-TWINS = (
-    (ast.Lt, ast.LtE),
-    (ast.Gt, ast.GtE),
-    (ast.Eq, ast.NotEq),
-    (ast.In, ast.NotIn),
-    (ast.Is, ast.IsNot),
-    (ast.And, ast.Or),
-    (ast.Add, ast.Sub),
-    (ast.BitOr, ast.BitAnd),
-    (ast.Mult, ast.Div),
-)
-EXCHANGED = {one: other for pair in TWINS for one, other in (pair, pair[::-1])}
+TWINS = "Lt LtE, Gt GtE, Eq NotEq, In NotIn, Is IsNot, And Or, Add Sub, BitOr BitAnd, Mult Div"
+EXCHANGED: dict[type, type] = {
+    getattr(ast, one): getattr(ast, other)
+    for pair in TWINS.split(", ")
+    for one, other in permutations(pair.split())
+}
 """Each comparison and operator with the one that takes its place."""
 SECONDS = 30
 """How long the tests that are tried on a fault may take without it."""
+OPTIONS = "-q --tb=no --hypothesis-profile=few -p no:xdist -p no:cacheprovider -p switch"
 FIRST = "from __future__ import annotations"
 SWITCH = """\
 import os
@@ -94,9 +89,7 @@ def main() -> int:
     parser.add_argument("--faults", type=int, default=30, help="of each room")
     parser.add_argument("--seed", type=int, default=4)
     parser.add_argument("--keep", type=Path, help="where what was found stays")
-    parser.add_argument("--slow", action="store_true", help="slow tests too, on all examples")
     asked = parser.parse_args()
-    which = [] if asked.slow else ["-m", "not slow", "--hypothesis-profile=few"]
     with tempfile.TemporaryDirectory(prefix="faults-") as made:
         folder = asked.keep or Path(made)
         copy, tried = folder / "copy", folder / "tried"
@@ -106,33 +99,27 @@ def main() -> int:
         if not copy.exists():
             subprocess.run(["git", "clone", "--quiet", str(ROOT), str(copy)], check=True)
             _plant(faults, copy)
-        meeting, seconds = _met(folder, asked.tests, which)
-        told = dict[
-            int, tuple[int, str]
-        ]()  # by how many tests each fault is met, and what noticed it
+        meeting, seconds = _met(folder, asked.tests)
+        told = dict[int, tuple[int, str]]()
         for line in tried.read_text("utf-8").splitlines() if tried.exists() else ():
             number, met, by = line.split("\t")
             told[int(number)] = int(met), by
-        for number in range(len(faults)):
-            tests = sorted(meeting[number] & seconds.keys(), key=lambda test: seconds[test])
-            before, by = told.get(number, (-1, "NOT"))
-            if by.startswith("NOT") and before < len(tests):
-                told[number] = len(tests), _noticed_by(number, tests, seconds, copy, which)
+        for n in range(len(faults)):
+            tests = sorted(meeting[n] & seconds.keys(), key=lambda test: seconds[test])
+            if n not in told or (told[n][1].startswith("NOT") and told[n][0] < len(tests)):
+                told[n] = len(tests), _noticed_by(n, tests, seconds, copy)
                 with tried.open("a", encoding="utf-8") as stream:
-                    stream.write("\t".join(map(str, (number, *told[number]))) + "\n")
-    noticed = dict.fromkeys(asked.rooms, 0)
-    for number, one in enumerate(faults):
-        by = told[number][1]
-        noticed[one.room] += not by.startswith("NOT")
-        print(f"{one.path}:{one.line}: {one.old[:60]!r} became {one.new[:60]!r}: {by}")
+                    stream.write(f"{n}\t{told[n][0]}\t{told[n][1]}\n")
+    noticed = Counter[str]()
+    for n, one in enumerate(faults):
+        noticed[one.room] += not told[n][1].startswith("NOT")
+        print(f"{one.path}:{one.line}: {one.old[:60]!r}, then {one.new[:60]!r}: {told[n][1]}")
     for room, own in zip(asked.rooms, drawn, strict=True):
         print(f"{room}: {noticed[room]} of {len(own)} faults noticed")
     return int(any(10 * noticed[own[0].room] < 9 * len(own) for own in drawn))
 
 
-def _met(
-    folder: Path, tests: Sequence[str], which: Sequence[str]
-) -> tuple[dict[int, set[str]], dict[str, float]]:
+def _met(folder: Path, tests: Sequence[str]) -> tuple[dict[int, set[str]], dict[str, float]]:
     """The tests that meet each fault, and how long each one takes that passes without any."""
     copy, notes = folder / "copy", folder / "notes"
     notes.touch()
@@ -140,7 +127,7 @@ def _met(
         parts = sorted(path for path in (copy / test).iterdir() if [*path.rglob("test_*.py")])
         for path in parts or [copy / test]:
             if f"done\t0\t{path}" not in notes.read_text("utf-8").splitlines():
-                _pytest(copy, str(path), *which, NOTES=str(notes))
+                _pytest(copy, str(path), NOTES=str(notes))
                 with notes.open("a", encoding="utf-8") as stream:
                     stream.write(f"done\t0\t{path}\n")
     meeting, seconds = defaultdict[int, set[str]](set), dict[str, float]()
@@ -152,9 +139,7 @@ def _met(
     return meeting, seconds
 
 
-def _noticed_by(
-    number: int, tests: Sequence[str], seconds: dict[str, float], copy: Path, which: Sequence[str]
-) -> str:
+def _noticed_by(number: int, tests: Sequence[str], seconds: dict[str, float], copy: Path) -> str:
     """The test that fails with a fault, or how many do not."""
     chosen, limit = list[str](), 0.0
     for test in tests:
@@ -163,7 +148,7 @@ def _noticed_by(
             limit += seconds[test]
     if not chosen:
         return "NOT met by any test"
-    status, said = _pytest(copy, "-x", *chosen, *which, limit=60 + 10 * limit, FAULT=str(number))
+    status, said = _pytest(copy, "-x", *chosen, limit=60 + 10 * limit, FAULT=str(number))
     if status == 0:
         return f"NOT noticed by {len(chosen)} of the {len(tests)} tests that meet it"
     by = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", said, re.M)
@@ -172,19 +157,14 @@ def _noticed_by(
 
 def _pytest(copy: Path, *words: str, limit: float | None = None, **own: str) -> tuple[int, str]:
     """The status of pytest in the copy, and what it says; 1 where it takes longer than a limit."""
-    options = ["-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-p", "switch", "--tb=no"]
+    command = [sys.executable, "-m", "pytest", "-m", "not slow", *OPTIONS.split(), *words]
+    variables = os.environ | own | {"PYTHONPATH": str(copy)}
     with tempfile.TemporaryDirectory() as made:
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "pytest", *words, *options],
-                cwd=copy,
-                env=os.environ | own | {"TMPDIR": made, "PYTHONPATH": str(copy)},
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=limit,
-                check=False,
-            )
+                command, cwd=copy, env=variables | {"TMPDIR": made}, timeout=limit, check=False,
+                capture_output=True, text=True, errors="replace",
+            )  # fmt: skip
         except subprocess.TimeoutExpired:
             return 1, "FAILED the limit of time"
     return done.returncode, done.stdout + done.stderr
