@@ -64,10 +64,9 @@ def compiled() -> tuple[pl.DataFrame, pl.DataFrame, int]:
     (release,) = (name.replace("-", " ") for name in re.findall(r"code-list-(\S+)\.txt", names))
     nodes = [Node(ROOT, None, f"ICD-10-CM, release {release}"), *_nodes(library)]
     listed = pl.DataFrame([node[:3] for node in nodes], Node._fields[:3], orient="row").sort("node")
+    place = pl.int_range(len(listed), dtype=pl.Int32, eager=True)
     listed = listed.with_columns(
-        pl.col("parent").replace_strict(
-            listed["node"], pl.int_range(len(listed), dtype=pl.Int32, eager=True), default=None
-        ),
+        pl.col("parent").replace_strict(listed["node"], place, default=None),
         assignable=~pl.col("node").is_in(listed["parent"].drop_nulls().implode()),
     )
     tabular = Tabular({node.node: node.parent for node in nodes})
@@ -81,10 +80,9 @@ def compiled() -> tuple[pl.DataFrame, pl.DataFrame, int]:
 def main() -> None:
     """Write the tables; the same library gives the same contents."""
     nodes, notes, unread = compiled()
-    nodes.write_parquet(ICD10CM_NODES, compression_level=22, statistics=False)
-    notes.write_parquet(
-        ICD10CM_NOTES, compression_level=22, statistics=False, metadata={"unread": str(unread)}
-    )
+    small: dict[str, Any] = {"compression_level": 22, "statistics": False}
+    nodes.write_parquet(ICD10CM_NODES, **small)
+    notes.write_parquet(ICD10CM_NOTES, metadata={"unread": str(unread)}, **small)
 
 
 def is_range(node: str) -> bool:
@@ -120,14 +118,10 @@ def _nodes(library: Any) -> Iterator[Node]:
                 headings.append(node)
         else:
             node, parent = name, _range(parent)
-        yield Node(
-            node,
-            parent,
-            title,
-            library.get_excludes1(name, first),
-            library.get_code_first(name, prioritize_blocks=first),
-            library.get_use_additional_code(name, prioritize_blocks=first),
-        )
+        code_first = library.get_code_first(name, prioritize_blocks=first)
+        additional = library.get_use_additional_code(name, prioritize_blocks=first)
+        excludes = library.get_excludes1(name, first)
+        yield Node(node, parent, title, excludes, code_first, additional)
 
 
 def _range(name: str) -> str:
@@ -225,21 +219,18 @@ def _asking(tabular: Tabular, nodes: Sequence[Node], source: str) -> Iterator[No
     there any code of the same category is enough, because the stage may be unspecified. What others
     require ("if applicable", "such as") may rightly be absent.
     """
-    for node in nodes:
-        if text := node.code_first:
-            asks = _UNDERLYING.match(text) and not _CONDITION.search(text)
-            named = references(text) if asks else []
-            codes = tabular.covering(named, node.node) if tabular.has(named) else []
-            said = f"{source}, note at {node.node}: “Code first {text}”."
-            yield ("before", node.node, codes, said, False) if codes else None
-    for node in nodes:
-        for text in _NEXT_NOTE.split(node.use_additional) if node.use_additional else ():
-            asks = _ALWAYS_THERE.match(text) and not _CONDITION.search(text)
-            named = references(text) if asks else []
-            categories = [(a[:3], b[:3]) for a, b in named] if tabular.has(named) else []
-            codes = tabular.covering(categories, node.node)
-            said = f"{source}, note at {node.node}: “Use additional {text}”."
-            yield ("any", node.node, codes, said, False) if codes else None
+    asked = [(one.node, one.code_first, "before", "Code first") for one in nodes if one.code_first]
+    for one in nodes:
+        texts = _NEXT_NOTE.split(one.use_additional)
+        asked += [(one.node, text, "any", "Use additional") for text in filter(None, texts)]
+    for node, text, place, verb in asked:
+        always = (_UNDERLYING if place == "before" else _ALWAYS_THERE).match(text)
+        named = references(text) if always and not _CONDITION.search(text) else []
+        end = None if place == "before" else 3
+        wanted = [(first[:end], last[:end]) for first, last in named] if tabular.has(named) else []
+        codes = tabular.covering(wanted, node)
+        said = f"{source}, note at {node}: “{verb} {text}”."
+        yield (place, node, codes, said, False) if codes else None
 
 
 if __name__ == "__main__":
