@@ -47,9 +47,8 @@ explore: $(VENV)/.test  ## Run the property tests on random examples, by a seed 
 	$(PYTEST) -m hypothesis --hypothesis-profile=explore --hypothesis-seed=$$seed $(PYTEST_ARGS) \
 	|| { status=$$?; echo "To see this failure again: $$repeat"; exit $$status; }
 
-mutate: $(VENV)/.test  ## Try small faults of each room (ROOMS="readers checks") on TESTS; hours
-	$(PIP) coverage
-	$(VENV)/bin/python scripts/mutate.py $(and $(ROOMS),--rooms $(ROOMS)) --tests $(or $(TESTS),tests) --faults $(or $(FAULTS),30) --seed $(or $(SEED),4)
+mutate: $(VENV)/.test  ## Try small faults of each room (ROOMS="readers checks") on TESTS, resumed from KEEP
+	$(VENV)/bin/python scripts/mutate.py $(and $(ROOMS),--rooms $(ROOMS)) $(and $(KEEP),--keep $(KEEP)) --tests $(or $(TESTS),tests) --faults $(or $(FAULTS),30) --seed $(or $(SEED),4)
 
 nightly: test-bounds shards  ## Run what takes hours: bounds, shards, mutants, more examples, other Pythons
 	$(MAKE) mutate
