@@ -1,6 +1,6 @@
 # Set-up and checks. `make demo` and `make test` need nothing but Python 3.11+ and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test net test-all test-bounds explore mutate nightly check bench gallery dist clean
+.PHONY: help demo docs test slow shard shards test-bounds explore mutate nightly check bench gallery dist clean
 SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
@@ -12,7 +12,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 unexport PYTHONDONTWRITEBYTECODE
 # There is a test on every core: threads of a product of matrices or a table would wait.
 export OPENBLAS_NUM_THREADS := 1
-test net test-all explore: export POLARS_MAX_THREADS := 1
+test slow shard shards explore: export POLARS_MAX_THREADS := 1
 # Pins are of one kernel of OpenBLAS: those of other processors round otherwise.
 ifeq ($(shell uname -m),x86_64)
 export OPENBLAS_CORETYPE := Haswell
@@ -28,10 +28,13 @@ demo: $(VENV)/.demo  ## Audit sample_data/ and say where the report lies
 test: $(VENV)/.test  ## Run all tests but the slow ones, on fewer examples
 	$(PYTEST) -m 'not slow' --hypothesis-profile=few $(PYTEST_ARGS)
 
-net: $(VENV)/.test  ## Run what holds on to public doors alone: laws, cases, commands, papers
-	$(PYTEST) tests/laws tests/cases tests/commands tests/papers tests/kernels $(PYTEST_ARGS)
+slow: $(VENV)/.test  ## Run the slow tests that every change runs: pins, pages, PDFs, the package
+	$(PYTEST) -m slow tests/cases tests/pages tests/commands $(wildcard tests/*/test_package.py) $(PYTEST_ARGS)
 
-test-all: $(VENV)/.test  ## Run every test on all examples, as CI does
+shard: $(VENV)/.test $(if $(filter 6 7,$(SHARD)),$(VENV)/.extras)  ## Run an eighth of the files, every test on all examples: SHARD=0 to 7
+	$(PYTEST) --shard=$(SHARD) $(PYTEST_ARGS)
+
+shards: $(VENV)/.extras  ## Run all eight: before a release
 	$(PYTEST) $(PYTEST_ARGS)
 
 test-bounds: $(VENV)/.test  ## Audit the sample with the oldest and the newest versions of all packages
@@ -44,11 +47,10 @@ explore: $(VENV)/.test  ## Run the property tests on random examples, by a seed 
 	$(PYTEST) -m hypothesis --hypothesis-profile=explore --hypothesis-seed=$$seed $(PYTEST_ARGS) \
 	|| { status=$$?; echo "To see this failure again: $$repeat"; exit $$status; }
 
-mutate: $(VENV)/.test  ## Try small faults of each room (ROOMS="readers checks") on TESTS; hours
-	$(PIP) pytest-cov
-	$(VENV)/bin/python scripts/mutate.py $(and $(ROOMS),--rooms $(ROOMS)) --tests $(or $(TESTS),tests) --faults $(or $(FAULTS),30) --seed $(or $(SEED),4)
+mutate: $(VENV)/.test  ## Try small faults of each room (ROOMS="readers checks") on TESTS, resumed from KEEP
+	$(VENV)/bin/python scripts/mutate.py $(and $(ROOMS),--rooms $(ROOMS)) $(and $(KEEP),--keep $(KEEP)) --tests $(or $(TESTS),tests) --faults $(or $(FAULTS),30) --seed $(or $(SEED),4)
 
-nightly: test-bounds  ## Run what takes hours: bounds, mutants of every room, more examples, other Pythons
+nightly: test-bounds shards  ## Run what takes hours: bounds, shards, mutants, more examples, other Pythons
 	$(MAKE) mutate
 	$(MAKE) explore
 	@for python in python3.11 python3.12 python3.13 python3.14; do \
@@ -65,7 +67,7 @@ check: $(VENV)/.test  ## Lint and check types
 	$(VENV)/bin/mypy
 
 bench: $(VENV)/.test  ## Measure commands, BEFORE=REVISION in turns
-	$(VENV)/bin/python benchmarks/commands.py $(and $(BEFORE),--before $(BEFORE))
+	$(VENV)/bin/python -m benchmarks.commands $(and $(BEFORE),--before $(BEFORE))
 
 docs: $(VENV)/.demo  ## Make the site of docs/ in site/, every warning an error
 	$(PIP) --editable '.[docs]'
@@ -93,3 +95,9 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 $(VENV)/.test: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) --editable '.[test]'
 	@touch $@ $(VENV)/.demo
+
+# Without these their tests skip; the last are what only tests compare with.
+$(VENV)/.extras: $(VENV)/.test
+	$(PIP) --editable '.[spark,model,explain,docs]' concept-erasure opendataloader-pdf \
+		flask flask-cors mlcroissant 'moto[s3]' pre-commit
+	@touch $@

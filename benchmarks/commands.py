@@ -1,6 +1,6 @@
 """Times the commands of the product, in turns with an earlier version, and peers beside them.
 
-``python benchmarks/commands.py [--before REVISION] [--rounds N]`` prints the table and writes it
+``python -m benchmarks.commands [--before REVISION] [--rounds N]`` prints the table and writes it
 into docs/performance.md. Each measurement is a process of its own with an empty cache folder.
 """
 
@@ -17,15 +17,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks.peers import PEERS
+from benchmarks.releases import ADMISSIONS, ROWS, SIZES
+
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.peers import PEERS  # noqa: E402
-from benchmarks.releases import ADMISSIONS, ROWS, SIZES  # noqa: E402
-
 PAGE = ROOT / "docs" / "performance.md"
 MARKS = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
 AUDIT = [sys.executable, "-m", "hierarchy_audit"]
+RUN = [*AUDIT, "run"]
 CORES = 2
 COLUMNS = ["--hierarchy", "icd9cm", "--id", "instance", "--label", "label"]
 Taken = tuple[float, float]
@@ -34,38 +33,33 @@ Taken = tuple[float, float]
 
 def rows_of(inputs: Path, out: Path) -> Iterator[tuple[str, Sequence[str]]]:
     """What is measured of each version: a title and the arguments of a command."""
-
-    def run(name: str, *arguments: str) -> list[str]:
-        return [*AUDIT, "run", *arguments, "--out", str(out / name), "--overwrite"]
-
-    sample = (str(ROOT / "sample_data" / "release_1"), "--hierarchy", "icd9cm")
-    yield "sample, HTML and PDF", run("sample", *sample)
-    yield "sample, no PDF", run("sample", *sample, "--no-pdf")
+    to, sample = ["--overwrite", "--out"], [str(ROOT / "sample_data" / "release_1")]
+    sample += ["--hierarchy", "icd9cm", *to, str(out / "sample")]
     report = [*AUDIT, "report", str(out / "sample"), "--no-pdf"]
+    judged = [*report, "--policy", str(inputs / "policy.toml"), *to, str(out / "judged")]
+    few = [str(inputs / "few.csv"), "--hierarchy", "icd10cm", *to, str(out / "few")]
+    large = [str(inputs / f"{ADMISSIONS}.csv"), *COLUMNS, *to, str(out / "large")]
+    yield "sample, HTML and PDF", [*RUN, *sample]
+    yield "sample, no PDF", [*RUN, *sample, "--no-pdf"]
     yield "`audit report` of it", report
-    judged = ["--policy", str(inputs / "policy.toml"), "--out", str(out / "judged"), "--overwrite"]
-    yield "`audit report --policy` of it", [*report, *judged]
-    few = (str(inputs / "few.csv"), "--hierarchy", "icd10cm")
-    yield "300 rows of ICD-10-CM, HTML and PDF", run("few", *few)
+    yield "`audit report --policy` of it", judged
+    yield "300 rows of ICD-10-CM, HTML and PDF", [*RUN, *few]
     if "AUDIT_DATA" in os.environ:
         data = Path(os.environ["AUDIT_DATA"]) / "audioset"
-        read = [str(data / "labels.jsonl"), "--hierarchy", str(data / "ontology.json")]
-        read += ["--predictions", str(data / "predictions.jsonl"), "--no-pdf"]
-        yield "AudioSet with predictions, no PDF", run("audioset", *read)
-    large = (str(inputs / f"{ADMISSIONS}.csv"), *COLUMNS)
-    yield f"{ADMISSIONS:,} admissions, HTML and PDF", run("large", *large)
+        read = [str(data / "labels.jsonl"), "--hierarchy", str(data / "ontology.json"), "--no-pdf"]
+        read += ["--predictions", str(data / "predictions.jsonl"), *to, str(out / "audioset")]
+        yield "AudioSet with predictions, no PDF", [*RUN, *read]
+    yield f"{ADMISSIONS:,} admissions, HTML and PDF", [*RUN, *large]
 
 
 def grown_of(inputs: Path, out: Path) -> Iterator[tuple[str, Sequence[str]]]:
     """Releases of growing size, of this version alone, and what peers take for a part of it."""
-    to = ["--out", str(out / "grown"), "--overwrite", "--no-pdf"]
+    to = [*COLUMNS, "--out", str(out / "grown"), "--overwrite", "--no-pdf"]
     for size in SIZES:
-        table = str(inputs / f"{size}.csv")
-        yield f"{size:,} admissions, no PDF", [*AUDIT, "run", table, *COLUMNS, *to]
-    streamed = [str(inputs / f"{ROWS}.csv"), *COLUMNS, *to]
-    yield f"{ROWS:,} rows, no PDF", [*AUDIT, "run", *streamed]
+        yield f"{size:,} admissions, no PDF", [*RUN, str(inputs / f"{size}.csv"), *to]
+    yield f"{ROWS:,} rows, no PDF", [*RUN, str(inputs / f"{ROWS}.csv"), *to]
+    script, table = str(ROOT / "benchmarks" / "peers.py"), str(inputs / f"{ADMISSIONS}.csv")
     for name, (does, _) in PEERS.items():
-        script, table = str(ROOT / "benchmarks" / "peers.py"), str(inputs / f"{ADMISSIONS}.csv")
         yield f"{name}: {does}", [sys.executable, script, name, table]
 
 
@@ -79,8 +73,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         inputs, trees = Path(folder) / "inputs", dict(_trees(asked.before, Path(folder)))
         inputs.mkdir()
+        compiled = [sys.executable, "-m", "compileall", "-q", "audit", "reports"]
         for tree in trees.values():  # as an installed package is
-            compiled = [sys.executable, "-m", "compileall", "-q", "audit", "reports"]
             subprocess.run(compiled, cwd=tree, check=True)
         (inputs / "policy.toml").write_text('[severities]\nunexpected_pair = "note"\n', "utf-8")
         measured([sys.executable, str(ROOT / "benchmarks" / "releases.py"), str(inputs)], ROOT)
@@ -98,14 +92,14 @@ def main() -> None:
 
 def _trees(before: str | None, folder: Path) -> Iterator[tuple[str, Path]]:
     """Each version and where it lies, the earlier one first."""
-
-    def git(*arguments: str) -> str:
-        return subprocess.check_output(["git", "-C", str(ROOT), *arguments], text=True).strip()
-
+    git = ["git", "-C", str(ROOT)]
     if before:
-        git("worktree", "add", "--detach", str(folder / "before"), before)
-        yield git("rev-parse", "--short=8", before), folder / "before"
-    yield git("describe", "--always", "--dirty", "--abbrev=8", "--exclude=*"), ROOT
+        place = folder / "before"
+        subprocess.run([*git, "worktree", "add", "--detach", str(place), before], check=True)
+        short = subprocess.check_output([*git, "rev-parse", "--short=8", before], text=True)
+        yield short.strip(), place
+    told = [*git, "describe", "--always", "--dirty", "--abbrev=8", "--exclude=*"]
+    yield subprocess.check_output(told, text=True).strip(), ROOT
 
 
 def _turns(
@@ -113,22 +107,18 @@ def _turns(
 ) -> Iterator[tuple[str, Path, str, Sequence[str]]]:
     """Every measurement: in each round each row of both versions in turn, and once what grows."""
     for _ in range(rounds):
-        of_each = (rows_of(inputs, inputs.parent / name) for name in trees)
-        for rows in zip(*of_each, strict=True):
-            for (name, tree), (title, command) in zip(trees.items(), rows, strict=True):
-                yield name, tree, title, command
-    name, tree = list(trees.items())[-1]
-    for title, command in grown_of(inputs, inputs.parent / name):
-        yield name, tree, title, command
+        for rows in zip(*(rows_of(inputs, inputs.parent / name) for name in trees), strict=True):
+            yield from ((*tree, *row) for tree, row in zip(trees.items(), rows, strict=True))
+    name, tree = [*trees.items()][-1]
+    yield from ((name, tree, *row) for row in grown_of(inputs, inputs.parent / name))
 
 
 def measured(command: Sequence[str], tree: Path) -> Taken:
     """Run a command of the code in a tree; SystemExit with its last words if it fails."""
     with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryFile() as output:
         ours = {"PYTHONPATH": str(tree), "XDG_CACHE_HOME": cache, "OPENBLAS_NUM_THREADS": "1"}
-        child = subprocess.Popen(
-            command, stdout=output, stderr=output, cwd=tree, env=os.environ | ours
-        )
+        own = os.environ | ours
+        child = subprocess.Popen(command, cwd=tree, env=own, stdout=output, stderr=output)
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
@@ -142,9 +132,9 @@ def _table(
 ) -> Iterator[str]:
     """The page's part that is measured, line by line."""
     told = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "polars"))
+    old, new = versions[0] if len(versions) > 1 else "", versions[-1]
     yield f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, {told}."
     yield ""
-    old, new = versions[0] if len(versions) > 1 else "", versions[-1]
     yield f"| processor seconds, median (least) | before {old} | now ({new}) | peak, MB | rounds |"
     yield "|---|---:|---:|---:|---:|"
     for title in dict.fromkeys(title for title, _ in taken):

@@ -21,13 +21,11 @@ from audit.hierarchies.reading import load_hierarchy
 def _carried(path: Path) -> csr_array:
     """Instances by nodes, 1 where an instance has a label at or below the node."""
     hierarchy = load_hierarchy("icd9cm")
-    read = pl.read_csv(path, infer_schema=False).drop_nulls("label")
-    labels = (
-        read.filter(pl.col("label").is_in(hierarchy.nodes)).select("instance", "label").unique()
-    )
+    read = pl.read_csv(path, columns=["instance", "label"], infer_schema=False).unique()
+    labels = read.filter(pl.col("label").is_in(hierarchy.nodes))
     rows = labels["instance"].rank("dense").to_numpy() - 1
     columns = [hierarchy.index(label) for label in labels["label"]]
-    shape = int(rows.max()) + 1, len(hierarchy.nodes)
+    shape = int(rows.max()) + 1, len(hierarchy)
     own = csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
     carried = own @ hierarchy.closure.astype(np.float32)
     carried.data[:] = 1
@@ -37,10 +35,6 @@ def _carried(path: Path) -> csr_array:
 def _scipy(path: Path) -> object:
     carried = _carried(path)
     return (carried.T @ carried).nnz
-
-
-def _audit(path: Path) -> object:
-    return count_pairs(_carried(path).astype(bool))
 
 
 def _duckdb(path: Path) -> object:
@@ -58,18 +52,18 @@ def _duckdb(path: Path) -> object:
 def _pointblank(path: Path) -> object:
     import pointblank
 
-    read = pl.read_csv(path, infer_schema=False)
-    held = pointblank.Validate(read).col_vals_in_set(
-        "label", set=list(load_hierarchy("icd9cm").nodes)
-    )
-    return held.interrogate()
+    held = pointblank.Validate(pl.read_csv(path, infer_schema=False))
+    return held.col_vals_in_set("label", set=[*load_hierarchy("icd9cm").nodes]).interrogate()
 
 
 PEERS: Mapping[str, tuple[str, Callable[[Path], object]]] = {
     "scipy": ("joint counts of all pairs, each twice", _scipy),
     "DuckDB": ("joint counts of all pairs", _duckdb),
     "pointblank": ("codes held against the list, no pairs", _pointblank),
-    "audit": ("joint counts of all pairs, their order and entropies", _audit),
+    "audit": (
+        "joint counts of all pairs, their order and entropies",
+        lambda path: count_pairs(_carried(path).astype(bool)),
+    ),
 }
 """What each does, and how."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,17 +24,11 @@ def main() -> None:
     """Write a release of the size of MIMIC-III, others, 10 million rows, and a few of ICD-10-CM."""
     folder = Path(sys.argv[1])
     hierarchy = load_hierarchy("icd9cm")
+    made = partial(make_release, hierarchy, seed=SEED)
     usage = icd9cm_usage(hierarchy, seed=SEED, diagnoses=2_300)
     for size in (ADMISSIONS, *SIZES):
-        release = make_release(
-            hierarchy,
-            instances=size,
-            seed=SEED,
-            labels_per_instance=15.75,
-            usage=usage,
-            faults=FAULTS,
-        )
-        release.write_long(folder / f"{size}.csv")
+        drawn = made(instances=size, labels_per_instance=15.75, usage=usage, faults=FAULTS)
+        drawn.write_long(folder / f"{size}.csv")
     rows = pl.scan_csv(folder / f"{SIZES[-1]}.csv", infer_schema=False)
     again = rows.with_columns(pl.col("instance", "group") + "-2")
     pl.concat([rows, again]).head(ROWS).sink_csv(folder / f"{ROWS}.csv")

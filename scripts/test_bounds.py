@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import tomllib
@@ -19,6 +18,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pypdfium2
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -54,25 +55,19 @@ def main() -> int:
 
 def _installed(place: Path, option: str, project: Mapping[str, Any]) -> dict[str, str]:
     """Install the package with its extras; the version of each package that is asked for."""
-    extras = [name for name in project["optional-dependencies"] if name not in LEFT_OUT]
-    named = [*project["dependencies"]]
-    named += [one for name in extras for one in project["optional-dependencies"][name]]
+    extras = project["optional-dependencies"].items()
+    named = [one for name, own in extras if name not in LEFT_OUT for one in own]
+    named += project["dependencies"]
     uv, python = Path(sys.executable).with_name("uv"), place / "bin" / "python"
-    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, place], check=True)
     install = [uv, "pip", "install", "--quiet", "--python", python]
+    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, place], check=True)
     subprocess.run([*install, option, *named], check=True)
     subprocess.run([*install, "--no-deps", "--no-cache", ROOT], check=True)
     listed = [uv, "pip", "list", "--quiet", "--format", "json", "--python", python]
-    versions = {
-        _normal(one["name"]): one["version"]
-        for one in json.loads(subprocess.run(listed, check=True, capture_output=True).stdout)
-    }
-    wanted = {_normal(re.split(r"[^\w.-]", one, maxsplit=1)[0]) for one in named}
+    found = json.loads(subprocess.run(listed, check=True, capture_output=True).stdout)
+    versions = {canonicalize_name(one["name"]): one["version"] for one in found}
+    wanted = {canonicalize_name(Requirement(one).name) for one in named}
     return {name: versions[name] for name in sorted(wanted & versions.keys())}
-
-
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _audited(programs: Path, folder: Path) -> set[str]:

@@ -15,7 +15,7 @@ from typer import testing
 
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.once import filled_once
-from fixtures.passed_tests import ButPassed, NotePassed
+from fixtures.shards import SHARDS, shards
 from fixtures.toy import EDGES, toy
 
 # Commands say more where GitHub runs them; tests that want it say so.
@@ -47,19 +47,16 @@ settings.register_profile("few", settings.get_profile("same"), max_examples=6)
 settings.load_profile("same")
 
 
+collect_ignore: list[str] = []
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--note-passed", metavar="FILE", help="write which tests passed")
-    parser.addoption("--but-passed", metavar="FILE", help="leave out most that passed before")
+    parser.addoption("--shard", type=int, choices=range(SHARDS), help="an eighth of the files")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    note, passed = (config.getoption(name) for name in ("--note-passed", "--but-passed"))
-    left_out = ButPassed(Path(passed)) if passed else None
-    if left_out:
-        config.pluginmanager.register(left_out)
-    if note and not hasattr(config, "workerinput"):  # workers report to the process that has none
-        before = left_out.passed if left_out else ()
-        config.pluginmanager.register(NotePassed(Path(note), before))
+    if (shard := config.getoption("--shard")) is not None:
+        collect_ignore.extend(str(path) for path, own in shards().items() if own != shard)
 
 
 @pytest.hookimpl(optionalhook=True)  # tests of mutants run without workers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import audit
@@ -30,6 +31,14 @@ def fixture_file(name: str) -> Path | None:
     parts = name.split(".")
     found = (ROOT.joinpath(*parts[:n]).with_suffix(".py") for n in (len(parts), len(parts) - 1))
     return next((one for one in found if parts[0] == "fixtures" and one.is_file()), None)
+
+
+def test_no_private_name_is_imported_outside_kernels() -> None:
+    files = [*(ROOT / "fixtures").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
+    for path in (one for one in files if "kernels" not in one.parts):
+        named = [name.split(".") for name in imported(path)]
+        of_product = [parts for parts in named if parts[0] in ("audit", "reports")]
+        assert [parts for parts in of_product if any(re.match("_[a-z]", p) for p in parts)] == []
 
 
 def net() -> list[Path]:
