@@ -11,6 +11,9 @@ from typing import Any, Literal, get_args, get_origin
 from audit import metrics
 from audit.base.declared import Column, Table
 from audit.base.settings import Argument
+from audit.checks import CHECKS, ON_WAIVERS
+from audit.checks.check import Check
+from audit.checks.waivers import WaiverCheck
 from audit.cli.app import COMMANDS
 from audit.cli.declared import Declared, options_of
 from audit.cli.run import run
@@ -20,7 +23,7 @@ from audit.policy.reading import policy_schema
 from audit.policy.statements import Threshold
 from audit.results.metric_list import METRICS
 from audit.results.tables import TABLES
-from audit.runs.analyses import ANALYSES
+from audit.runs.analyses import ALL_CHECKS, ANALYSES
 
 MARK = re.compile(r"<!-- made: ([\w ]+) -->")
 
@@ -138,6 +141,31 @@ def policy_keys() -> str:
     return _table("key | meaning | default | unit", rows())
 
 
+def checks() -> str:
+    """Every check: what it asks, what its function says of it, and how its numbers are told."""
+    every: dict[str, Sequence[Check | WaiverCheck]] = {"The data and the model": CHECKS}
+    every |= {kind.name.capitalize(): kind.checks for kind in ANALYSES if kind.checks}
+    every |= {"Waivers": ON_WAIVERS}
+    return "\n\n".join(
+        part for group, of in every.items() for part in (f"## {group}", *map(_check, of))
+    )
+
+
+def _check(check: Check | WaiverCheck) -> str:
+    others = "|".join(one.name for one in ALL_CHECKS if "_" in one.name and one is not check)
+    said = inspect.getdoc(check.rule) or ""
+    linked = re.sub(rf"`({others})`", r"[`\1`](#\1)", said)
+    numbers = sorted((_told(one), one.name) for one in check.evidence.values())
+    told = (
+        f"{_code([name for _, name in of])} ({how})"
+        for how, of in groupby(numbers, key=lambda item: item[0])
+    )
+    parts = [f"### {check.name}", f"*{check.title}*", linked, f"**Numbers.** {'; '.join(told)}."]
+    if getattr(check, "needs", "") == "instances":
+        parts[-1] += " It looks at instances, and does not apply where these are only counted."
+    return "\n\n".join(parts)
+
+
 HOW = {
     "text": "as it is",
     "whole": "as it is: it counts no persons",
@@ -185,6 +213,7 @@ def _told(column: Column) -> str:
 MADE: Mapping[str, Callable[[], str]] = {
     "layouts": layouts,
     "metrics": metric_list,
+    "checks": checks,
     "policy": policy_keys,
     "tables": tables,
 }
