@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
+
+import networkx
 
 from audit import metrics
 from audit.base.declared import Column, Table
@@ -25,6 +29,7 @@ from audit.results.metric_list import METRICS
 from audit.results.tables import TABLES
 from audit.runs.analyses import ALL_CHECKS, ANALYSES
 
+ROOT = Path(__file__).parents[1]
 MARK = re.compile(r"<!-- made: ([\w ]+) -->")
 
 
@@ -210,11 +215,54 @@ def _told(column: Column) -> str:
     return HOW[column.kind]
 
 
+_WIDE, _HIGH, _GAP = 760, 30, 22
+"""Width of the picture of rooms, height of a room, and what is between two floors."""
+
+
+def rooms() -> str:
+    """The rooms by their imports: each stands above all that it imports, as wide as it is long."""
+    above, lines = networkx.DiGraph(), Counter[str]()
+    for path in [*ROOT.glob("audit/*/**/*.py"), *ROOT.glob("reports/**/*.py")]:
+        text, names = path.read_text("utf-8"), path.relative_to(ROOT).parts
+        here = names[1] if names[0] == "audit" else names[0]
+        lines[here] += text.count("\n")
+        found = re.findall(r"^ *(?:from|import) (?:audit\.)?(\w+)", text, re.M)
+        above.add_edges_from((here, one) for one in found if one != here)
+    floors = [*networkx.topological_generations(above.subgraph(lines).reverse())]
+    scale = (_WIDE - 60) / max(sum(lines[one] for one in floor) for floor in floors)
+    middle, boxes = dict[str, tuple[float, int]](), list[str]()
+    for number, floor in enumerate(floors):
+        widths = {one: max(lines[one] * scale, 96) for one in sorted(floor)}
+        left = (_WIDE - sum(widths.values()) - 12 * (len(widths) - 1)) / 2
+        top = (len(floors) - 1 - number) * (_HIGH + _GAP)
+        for one, width in widths.items():
+            middle[one] = left + width / 2, top
+            boxes.append(
+                f'<rect x="{left:.0f}" y="{top}" width="{width:.0f}" height="{_HIGH}" rx="4"/>'
+                f'<text x="{middle[one][0]:.0f}" y="{top + 20}">{one} {lines[one]:,}</text>'
+            )
+            left += width + 12
+    arrows = (
+        f'<path d="M{middle[a][0]:.0f} {middle[a][1] + _HIGH}L{middle[b][0]:.0f} {middle[b][1]}"/>'
+        for a, b in networkx.transitive_reduction(above.subgraph(lines)).edges
+    )
+    high = len(floors) * (_HIGH + _GAP)
+    return (
+        f'<svg viewBox="0 -2 {_WIDE} {high}" role="img" aria-label="Rooms above what they import">'
+        "<style>path{stroke:#888}rect{fill:#e4ecf5;stroke:#4f6d8f}"
+        "text{font:13px sans-serif;text-anchor:middle}</style>"
+        f"{''.join(arrows)}{''.join(boxes)}</svg>\n\n"
+        "A room stands above all that it imports, with its lines; what a longer way implies has "
+        "no line."
+    )
+
+
 MADE: Mapping[str, Callable[[], str]] = {
     "layouts": layouts,
     "metrics": metric_list,
     "checks": checks,
     "policy": policy_keys,
+    "rooms": rooms,
     "tables": tables,
 }
 """What a mark may name, beside ``options COMMAND``."""
