@@ -70,7 +70,7 @@ def _stated(one: Declared) -> str:
 
 
 def _meaning(one: Declared) -> str:
-    said = one.option.help.removesuffix(".")
+    said = re.sub(r"(?<![\w-])--[a-z][\w-]*", r"`\g<0>`", one.option.help.removesuffix("."))
     literals = [kind for kind in (one.kind, *get_args(one.kind)) if get_origin(kind) is Literal]
     if literals and not one.option.sets:
         said += f" ({_code(get_args(literals[0]))})"
