@@ -38,8 +38,8 @@ def with_tables(page: str) -> str:
     return MARK.sub(lambda found: _made(*found[1].split(" ", 1)), page)
 
 
-def _made(what: str, command: str = "") -> str:
-    return options(command) if what == "options" else MADE[what]()
+def _made(what: str, name: str = "") -> str:
+    return command(name) if what == "command" else MADE[what]()
 
 
 def _table(heads: str, rows: Iterator[Sequence[str]]) -> str:
@@ -50,6 +50,15 @@ def _table(heads: str, rows: Iterator[Sequence[str]]) -> str:
 
 def _code(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
+
+
+def command(name: str) -> str:
+    """A command: what it does, in its own words, two examples, and its options."""
+    function, *examples = {first: rest for first, *rest in COMMANDS}[name]
+    shown = "\n".join(f"audit {name} {example}".rstrip() for example in examples)
+    said = inspect.getdoc(function)
+    parts = [f"## audit {name}", str(said), f"```\n{shown}\n```", options(name)]
+    return "\n\n".join(filter(None, parts))
 
 
 def options(command: str) -> str:
@@ -265,4 +274,4 @@ MADE: Mapping[str, Callable[[], str]] = {
     "rooms": rooms,
     "tables": tables,
 }
-"""What a mark may name, beside ``options COMMAND``."""
+"""What a mark may name, beside ``command NAME``."""
