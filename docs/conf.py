@@ -6,6 +6,7 @@ from importlib import metadata
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.ext.napoleon import GoogleDocstring
 
 from audit.policy.reading import policy_schema
@@ -64,11 +65,18 @@ def with_declared(_: Sphinx, page: str, text: list[str]) -> None:
     text[0] = with_tables(text[0])
 
 
+def declared_pages(_: Sphinx, env: BuildEnvironment, *__: set[str]) -> list[str]:
+    """Pages that declarations make, which change without their files."""
+    paths = {name: Path(env.doc2path(name)) for name in env.found_docs}
+    return [name for name, path in paths.items() if "<!-- made:" in path.read_text("utf-8")]
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     schemas = {"result": result_schema(), "comparison": comparison_schema()}
     for name, schema in (schemas | {"policy": policy_schema()}).items():
         file = Path(__file__).with_name(f"{name}.schema.json")
         file.write_text(json.dumps(schema, indent=1), "utf-8")
+    app.connect("env-get-outdated", declared_pages)
     app.connect("source-read", with_declared)
     app.connect("autodoc-process-signature", short_signature)

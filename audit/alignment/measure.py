@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.sparse import csr_array
 
 from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.measures import pair_confusions
 from audit.alignment.metrics.model import Predicted, model_metrics
-from audit.alignment.metrics.queries import Query
 from audit.alignment.metrics.streaming import Stream
-from audit.base.dag import IntArray, Sparse
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.progress import Progress, silent
 from audit.counting.counts import counted_pairs
 from audit.counting.pair_table import PairTable
@@ -23,13 +23,74 @@ from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.engine.pairs.pair_counts import count_pairs, support
 from audit.engine.pairs.propagation import aggregate
-from audit.engine.scores.cuts import decide
+from audit.engine.pairs.rows import row_numbers, row_sums
+from audit.engine.scores.cuts import decide, normalised
 from audit.engine.scores.exchanges import Exchanges, count_exchanges
 from audit.engine.scores.score_pairs import count_score_pairs, support_at
 from audit.engine.statistics.intervals import wilson
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
-from audit.policy.rules import PUBLISHED
+from audit.policy.rules import MANY, PUBLISHED, BehaviourQuery
 from audit.results.overview import most_confused
+
+_WORDS = {
+    "leaves": "leaves that count: {}",
+    "nodes": "nodes at depth {depth}: {}",
+    "largest_leaf": "the largest leaf in {}",
+    "largest_node": "the largest node at depth {depth} in {}",
+}
+
+
+@dataclass(frozen=True)
+class Query:
+    """A yes-or-no question about one instance, as a policy states it (*Abstraction Alignment*,
+    section 4.1 and figure 2).
+
+    It looks at the instance's mass, its scores divided by their sum; without mass none is matched.
+    A node counts from ``at_least`` of the mass. Nodes at a depth have the aggregated value, each
+    descendant once.
+    """
+
+    stated: BehaviourQuery
+
+    @property
+    def words(self) -> str:
+        """The question as worded in reports."""
+        asked = self.stated
+        conditions = ", ".join(
+            _WORDS[name].format(_span(*bounds), depth=asked.depth)
+            for name, bounds in asked.conditions.items()
+        )
+        return f"{asked.name.capitalize()}: {conditions} (a node counts from {asked.at_least:g})"
+
+    def matches(self, values: Sparse, hierarchy: Hierarchy) -> BoolArray:
+        """Whether each instance meets every condition, shape (n_instances,); not without mass.
+
+        Args:
+            values: Non-negative scores, shape (n_instances, n_nodes), canonical CSR.
+        """
+        own = normalised(values)
+        above, at_depth = csr_array(own @ hierarchy.closure), hierarchy.depth == self.stated.depth
+        measured: dict[str, IntArray | FloatArray] = {}
+        for plural, one, shares, among in (
+            ("leaves", "leaf", own, hierarchy.leaf),
+            ("nodes", "node", above, at_depth),
+        ):
+            kept = among[shares.indices] & (shares.data >= self.stated.at_least)
+            rows, largest = row_numbers(shares)[kept], np.zeros(values.shape[0])
+            np.maximum.at(largest, rows, shares.data[kept])
+            measured[plural] = np.bincount(rows, minlength=values.shape[0])
+            measured[f"largest_{one}"] = largest
+        matching = row_sums(own) > 0
+        for name, (least, greatest) in self.stated.conditions.items():
+            matching &= (measured[name] >= least) & (measured[name] <= greatest)
+        return matching
+
+
+def _span(least: float, greatest: float) -> str:
+    if greatest >= MANY:
+        return f"at least {least:g}"
+    return f"{least:g}" if least == greatest else f"{least:g} to {greatest:g}"
 
 
 @dataclass(frozen=True, eq=False)

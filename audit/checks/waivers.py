@@ -135,7 +135,15 @@ class WaiverCheck:
 
 
 def _expired(uses: Sequence[WaiverUse]) -> Outcome:
-    """Report each waiver that has expired, so that its findings count again."""
+    """Waivers of the policy that have expired, so that what they cover counts again.
+
+    A [waiver](policy.md#waivers) holds on the day of its `expires` and not after. One is a finding
+    where `expires` < the day of judging (UTC, or that of `SOURCE_DATE_EPOCH`): no other check
+    depends on the day. Findings to be fixed, which counted all along, are overdue. `findings` is
+    the number that it would cover.
+
+    **Severity.** Warning.
+    """
     findings = (
         use.found(
             EXPIRED.name,
@@ -165,7 +173,13 @@ def _statement(use: WaiverUse) -> str:
 
 
 def _unused(uses: Sequence[WaiverUse]) -> Outcome:
-    """Report each valid waiver that covers no finding."""
+    """Waivers that hold and that cover no finding, folded ones included.
+
+    Where two [waivers](policy.md#waivers) cover the same finding, both count as used. A waiver of a
+    check that does not apply to this release is reported too.
+
+    **Severity.** Note.
+    """
     holding = [use for use in uses if not use.expired]
     findings = (
         use.found(

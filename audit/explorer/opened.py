@@ -263,7 +263,8 @@ def nodes_named(finding: Row) -> list[str]:
 def open_run(
     folder: Path, name: str, *, day: date | None = None, show_instances: bool = False
 ) -> OpenedRun:
-    """A run to look at."""
+    """A run read for the window, whose waivers hold or not on a day; InputError if it shall show
+    instances and keeps none."""
     refuse_no_run(folder)
     if show_instances and not (folder / RESTRICTED / INSTANCES.file).is_file():
         raise InputError(

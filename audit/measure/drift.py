@@ -14,7 +14,7 @@ from audit.base.declared import NONE, schema
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.two_rates import TwoSides, two_sides
 from audit.measure.measure import Measurements
-from audit.sharing.intervals import difference_at_limit
+from audit.sharing.bins import difference_at_limit
 from audit.sharing.told import Rounding
 
 DRIFT_VALUES = schema(("column value", pl.String), ("instances labels", pl.Int64))

@@ -106,7 +106,8 @@ def first_findings(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, An
 
 
 def in_report_order(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Every finding of a shared view, each with its check: those to act on, then check by check."""
+    """Every finding of a shared view, each with its check: those to act on, then by severity, with
+    waived ones last."""
     rest = [found for found in _shown(shared) if found[1]["id"] not in shared["worst"]]
     return [*first_findings(shared), *sorted(rest, key=lambda found: by_severity(found[1]))]
 

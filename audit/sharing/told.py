@@ -12,8 +12,7 @@ import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray
 from audit.base.declared import NONE, Column
-from audit.sharing.bins import FEWEST_BINS, Bins, width_of
-from audit.sharing.intervals import Estimates, differences, ratios, shares
+from audit.sharing.bins import FEWEST_BINS, Bins, Estimates, differences, ratios, shares, width_of
 
 Declared: TypeAlias = Mapping[str, Column]
 LEAST_RATIO = 3

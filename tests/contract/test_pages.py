@@ -16,6 +16,7 @@ from audit.data.layouts import LAYOUTS
 from audit.policy.policy import Policy
 from audit.policy.reading import policy_schema
 from audit.results.metric_list import METRICS
+from audit.runs.analyses import ALL_CHECKS
 
 DOCS = Path(__file__).parents[2] / "docs"
 sys.path.insert(0, str(DOCS))
@@ -27,9 +28,40 @@ PAGES = {path.stem: path.read_text("utf-8") for path in DOCS.glob("*.md")}
 
 def test_every_mark_is_made() -> None:
     marked = {name for name, page in PAGES.items() if declared.MARK.search(page)}
-    assert marked == {"cli", "formats", "metrics", "policy", "tables"}
+    assert marked == {"architecture", "checks", "cli", "formats", "metrics", "policy", "tables"}
     for name in marked:
         assert "<!-- made" not in declared.with_tables(PAGES[name])
+
+
+def slugs(page: str) -> set[str]:
+    """The ends of addresses of a page's headings."""
+    headings = re.findall(r"^#+ (.+)$", page, re.M)
+    return {re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings}
+
+
+def test_links_lead_to_pages_and_to_their_headings() -> None:
+    beside = [DOCS.parent / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG")]
+    paths = [*DOCS.rglob("*.md"), *beside, DOCS.parent / "SECURITY.md"]
+    pages = {path.resolve(): declared.with_tables(path.read_text("utf-8")) for path in paths}
+    for path, text in pages.items():
+        prose = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+        for target, place in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", prose):
+            to = (path.parent / target).resolve() if target else path
+            assert to.exists() or to.name.endswith(".schema.json"), (path.name, target)
+            assert not place or place in slugs(pages[to]), (path.name, target, place)
+
+
+def test_every_check_has_its_place_on_a_page_of_the_site() -> None:
+    page = declared.with_tables(PAGES["checks"])
+    assert {*re.findall(r"^### (\w+)$", page, re.M)} == {check.name for check in ALL_CHECKS}
+
+
+def test_pages_that_the_product_names_are_there() -> None:
+    files = [path for room in ("audit", "reports") for path in (DOCS.parent / room).rglob("*.py")]
+    text = "\n".join(path.read_text("utf-8") for path in files)
+    named = {*re.findall(r"\bdocs/[\w/]+\.md\b", text)}
+    assert "docs/policy.md" in named
+    assert [name for name in sorted(named) if not (DOCS.parent / name).exists()] == []
 
 
 def test_a_mark_that_nothing_makes_is_an_error() -> None:
@@ -37,12 +69,14 @@ def test_a_mark_that_nothing_makes_is_an_error() -> None:
         declared.with_tables("<!-- made: everything -->")
 
 
-@pytest.mark.parametrize("command", [name for name, *_ in COMMANDS if name != "list"])
+@pytest.mark.parametrize("command", [name for name, *_ in COMMANDS])
 def test_the_page_of_commands_has_every_option(command: str) -> None:
-    assert f"## audit {command}\n" in PAGES["cli"]
-    assert f"<!-- made: options {command} -->" in PAGES["cli"]
+    assert f"<!-- made: command {command} -->" in PAGES["cli"]
     function = next(one for name, one, *_ in COMMANDS if name == command)
-    named = set(re.findall(r"`(--?[\w-]+)`", declared.options(command)))
+    heads = re.findall(
+        r"^(?:\| (.+?) \||As for `audit run`: (.+))", declared.options(command), re.M
+    )
+    named = {*re.findall(r"`(--?[\w-]+)`", str(heads))}
     asked = [one for one in options_of(function) if not isinstance(one.option, Argument)]
     assert named == {flag for one in asked for flag in one.flags}
 

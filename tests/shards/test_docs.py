@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import importlib
 import json
 import os
 import re
 import shlex
+import shutil
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from audit.cli.app import app
-from fixtures.sample_runs import run_command
+from fixtures.cases import Case
+from fixtures.sample_runs import DATED, run_command
 from fixtures.tuple_files import SAMPLE, VOTES
 
 ROOT = Path(__file__).parents[2]
@@ -101,6 +108,13 @@ def test_rows_of_a_table_have_as_many_cells_as_its_head() -> None:
             assert len(bars) == 1, (page.name, table[:200])
 
 
+def test_pages_are_short() -> None:
+    beside = [ROOT / f"{name}.md" for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY")]
+    sizes = {page: page.stat().st_size for page in [*PAGES, *beside]}
+    assert [page for page, size in sizes.items() if size > 12_000] == []
+    assert sum(sizes.values()) <= 200_000
+
+
 def test_guides_are_short() -> None:
     assert len(GUIDES) == 13
     for guide in GUIDES:
@@ -110,7 +124,6 @@ def test_guides_are_short() -> None:
 def test_methods_are_twelve_pages_and_each_is_short() -> None:
     pages = sorted((ROOT / "docs" / "methods").glob("*.md"))
     assert len(pages) == 12
-    assert [page.name for page in pages if page.stat().st_size > 12_000] == []
     links = [f"(methods/{page.name})" for page in pages]
     contents = (ROOT / "docs" / "methods.md").read_text("utf-8")
     assert [link for link in links if link not in contents] == []
@@ -137,6 +150,107 @@ def test_guides_run_as_they_are_written(page: str, clone: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, (block, done.stdout[-2000:], done.stderr)
+
+
+def write_stays(folder: Path) -> None:
+    codes: dict[str, list[str]] = {}
+    with (ROOT / "sample_data" / "release_1" / "DIAGNOSES_ICD.csv").open() as file:
+        for row in csv.DictReader(file):
+            codes.setdefault(row["HADM_ID"], []).append(row["ICD9_CODE"])
+    joined = "".join(f'{stay},"{",".join(each)}"\n' for stay, each in codes.items())
+    (folder / "visits.csv").write_text(f"visit_no,dx_all\n{joined}", "utf-8")
+    with sqlite3.connect(folder / "records.db") as base:
+        base.execute("CREATE TABLE diagnoses_icd (hadm_id TEXT, icd9_code TEXT)")
+        rows = [(stay, one) for stay, each in codes.items() for one in each]
+        base.executemany("INSERT INTO diagnoses_icd VALUES (?, ?)", rows)
+
+
+def write_models(folder: Path) -> None:
+    (folder / "stays.csv").write_text("id,label\n1,4019\n2,25000\n3,4280\n", "utf-8")
+    for month, answers in (("january", np.eye(3)), ("february", np.eye(3)[::-1])):
+        classes = np.array(["401.9", "250.00", "428.0"])
+        np.savez(folder / month, scores=answers, instances=np.array([*"123"]), classes=classes)
+
+
+def write_published(folder: Path) -> None:
+    for name, of, to in (("omop", "cdm", "omop"), ("fhir", "x", "fhir"), ("meds", "m", "meds")):
+        Case.read(ROOT / f"tests/cases/labels/layout_{name}.toml").write_files(folder)
+        (folder / of).rename(folder / to)
+
+
+def write_hierarchies(folder: Path) -> None:
+    part = "relationship: part_of X:1\n\n"
+    terms = "".join(f"[Term]\nid: X:{n}\nis_a: X:1\n{part}" for n in (2, 3))
+    (folder / "ontology.obo").write_text(f"[Term]\nid: X:1\n\n{terms}", "utf-8")
+    edges = "child,parent\n4019,401\n4011,401\ncat,pet\ndog,pet\n"
+    (folder / "edges.csv").write_text(edges, "utf-8")
+    (folder / "titles.csv").write_text("code,title\n4019,Unspecified\n4011,Benign\n", "utf-8")
+
+
+def write_explained(folder: Path) -> None:
+    (folder / "FOLDER").symlink_to(ROOT / "sample_data" / "explanations")
+
+
+def write_run(folder: Path) -> None:
+    run_command("run", "labels.csv", "--hierarchy", "tree.csv", "--min-cell", 1)
+
+
+OWN_FILES: dict[str, Callable[[Path], None]] = {
+    "compare": write_models,
+    "explanations": write_explained,
+    "formats": write_stays,
+    "guides/sources": write_published,
+    "lint": write_hierarchies,
+    "recipes": write_hierarchies,
+    "verify": write_run,
+}
+"""What writes the files of one's own that a page names."""
+ELSEWHERE = {
+    "audit demo": "tests/commands/test_demo.py",
+    "audit explanations run": "tests/e2e/test_fidelity_commands.py",
+    "audit explore release-2": "tests/e2e/test_cli_explore.py",
+    "audit list plugins": "tests/e2e/test_example_plugin.py",
+    "audit preference SCORES": "tests/e2e/test_cli_preference.py",
+    "audit run labels.csv --hierarchy tree.csv --no-pdf --fail-on": "tests/e2e/test_cli_ci.py",
+    "audit run pets.csv": "tests/e2e/test_example_plugin.py",
+    "audit run test_full.csv": "tests/e2e/test_fidelity_commands.py",
+    "audit run postgresql://": "tests/e2e/test_databases.py",
+}
+"""How commands begin that wait, need a server or an installed package, and where they are run."""
+
+
+def own_commands(page: Path) -> list[str]:
+    """Whole lines that are commands, but those in blocks of a shell."""
+    text = re.sub(r"^```sh\n.*?^```", "", page.read_text("utf-8"), flags=re.M | re.S)
+    lines = re.findall(r"^(?: {4}|\$ | *- run: )?(audit [a-z].*)$", text, re.M)
+    return [line for line in lines if not line.startswith(tuple(ELSEWHERE))]
+
+
+def test_commands_on_files_of_ones_own_are_run_below_or_elsewhere() -> None:
+    own = {page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in PAGES[1:]}
+    assert {name for name in own if own_commands(ROOT / f"docs/{name}.md")} == {*OWN_FILES}
+    texts = "\n".join(page.read_text("utf-8") for page in PAGES)
+    assert [
+        one for one in ELSEWHERE if f"{one}" not in texts or not (ROOT / ELSEWHERE[one]).exists()
+    ] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OWN_FILES)
+def test_commands_run_on_files_of_ones_own(
+    name: str, clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page's commands in order; where one ends with a question, it is the page's."""
+    monkeypatch.chdir(clone)
+    OWN_FILES[name](clone)
+    page = ROOT / "docs" / f"{name}.md"
+    for command in own_commands(page):
+        if command.startswith("audit run ") and "--out" not in command:
+            shutil.rmtree("audit-run", ignore_errors=True)
+        done = CliRunner(env=DATED).invoke(app, shlex.split(command, comments=True)[1:])
+        asked = done.exit_code == 2 and done.stderr.removesuffix("\n")
+        said = "\n".join(line.rstrip() for line in str(asked).splitlines())
+        assert done.exit_code == 0 or said in page.read_text("utf-8"), (command, done.output)
 
 
 @pytest.mark.slow
@@ -181,14 +295,6 @@ def test_every_format_is_documented() -> None:
     page = (ROOT / "docs" / "formats.md").read_text("utf-8")
     for known in (*hierarchies.FORMATS, *hierarchies.FOLDERS, *hierarchies.BUILT_IN):
         assert f"`{known.name}`" in page
-
-
-def test_relative_links_lead_somewhere() -> None:
-    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")):
-        for target in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8")):
-            made = target.endswith(".schema.json") and page.parent.name == "docs"
-            found = "://" in target or made or (page.parent / target).exists()
-            assert found, f"{page.name}: {target}"
 
 
 def test_paths_and_modules_that_pages_name_are_there() -> None:

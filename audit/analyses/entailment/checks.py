@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 
 import polars as pl
 
@@ -58,7 +58,16 @@ _MISMATCHES = {
     OF_TUPLES,
 )
 def tail_mismatch(found: Measured) -> Iterator[Row]:
-    """Each fault of each relation."""
+    """Tuples whose elements do not fit each other, by relation and fault.
+
+    In a relation about a part of the event, the head should contain the instance as whole words
+    (else `head_lacks_instance`), and the tail should be the head with one mention of the instance,
+    or all, replaced by the concept (`tail_repeats_head`, `tail_differs`); where the instance is a
+    part of a word, as *dog* in *dogs*, *pets* is right too. In `Event-Entail`, and in pairs, the
+    instance should be the head, and the tail the concept (`instance_not_head`, `tail_not_concept`).
+    Texts are compared in lower case with single blanks, and *an* is as good as *a*. **Severity.**
+    Warning. Corrections are in the run's restricted table of mismatches.
+    """
     heads = found.tuples.select("id", "head")
     unfit = found.frames["quality_mismatches"].join(heads, on="id", maintain_order="left")
 
@@ -98,7 +107,13 @@ def tail_mismatch(found: Measured) -> Iterator[Row]:
     share("share", of="keys of", ends="low high"),
 )
 def head_in_two_splits(found: Measured) -> Iterator[Row]:
-    """Pairs of splits that share a (head, instance)."""
+    """Pairs of splits that share a head and an instance, apart from case and blanks.
+
+    The same head with another instance may be in another split. The share is that of the different
+    heads with instances of the later split that are in the earlier one too, with its Wilson
+    interval. `astray` counts the tuples not in the split with most tuples of their head and
+    instance. **Severity.** Error, since the later split then measures a model on its training data.
+    """
     for row in found.frames["quality_shared_keys"].filter(pl.col("shared") > 0).to_dicts():
         split, other = row["split"], row["other"]
         own = found.frames["quality_misplaced"].filter(pl.col("split").is_in([split, other]))
@@ -132,7 +147,13 @@ def head_in_two_splits(found: Measured) -> Iterator[Row]:
     count("more", of=NONE),
 )
 def generation_mismatch(found: Measured) -> Iterator[Row]:
-    """Relations whose generation set lacks valid tuples, or has others."""
+    """Relations whose generation set lacks valid tuples of the detection set, or has others.
+
+    Different tuples are compared by relation, head, tail, instance and concept. `lacking` of `of`
+    valid tuples are missing, `more` should not be there: they are not valid in the detection set,
+    or marked as invalid. In *AbsPyramid* the two agree. It needs `--positives`. **Severity.**
+    Warning. It is mended by making the set [anew](entailment.md#splits).
+    """
     if found.positives is None:
         return
     valid, of_set = (of.filter("valid") for of in (found.tuples, found.positives))
@@ -172,7 +193,12 @@ def generation_mismatch(found: Measured) -> Iterator[Row]:
     setting("carrying"),
 )
 def weak_label(found: Measured) -> Iterator[Row]:
-    """The weak labels of each relation."""
+    """Labels that fewer than four fifths of the votes on their tuple are for, by relation.
+
+    *AbsPyramid* keeps only tuples with four or five of five votes one way. Ties, and labels that
+    most votes are against, are counted separately. **Severity.** Warning; error where most votes
+    are against a label.
+    """
     texts = found.tuples.select("id", "instance", "concept")
     weak = found.frames["quality_weak_labels"].join(texts, on="id", maintain_order="left")
     weakest = weak.sort(pl.col("for_label") / pl.col("votes"), "row")
@@ -219,7 +245,14 @@ def _where_judged(row: Case) -> str:
     count("texts edges", of=NONE),
 )
 def cycle(found: Measured) -> Iterator[Row]:
-    """Each strongly connected component of valid edges, with a shortest cycle."""
+    """Strongly connected components, of several texts, of the valid edges of a relation.
+
+    Each is a finding, which spells out a shortest cycle that has an edge in one direction only,
+    within a single context if there is one. **Severity.** Warning where a cycle is under one head,
+    or in a relation whose instance is the whole head. Note where it needs several heads, and where
+    each edge is valid in both directions: the texts are stated to be synonyms. **Limits.** One
+    wrong edge can join two large sets: look at the cycle, not at the number of texts.
+    """
     tuples = found.tuples.filter(pl.col("valid") & (pl.col("instance") != pl.col("concept")))
     for end in EDGE[1:]:
         members = found.frames["graph_members"].rename({"text": end, "first": f"{end}_first"})
@@ -280,7 +313,13 @@ def _edges(
     OF_EDGES,
 )
 def contradiction(found: Measured) -> Iterator[Row]:
-    """Contradictions of each relation: those under one head, and those across heads."""
+    """Edges stated both as valid and as invalid: those under one head, and those across heads.
+
+    An edge is a relation, an instance and a concept. One that is denied although valid edges lead
+    in a cycle through both of its texts counts too. **Severity.** Warning under one head, or where
+    the instance is the whole head: one answer is wrong. Note across heads, under which the text may
+    mean different things.
+    """
 
     def case(row: Case) -> str:
         cycle = "invalid, though both lie on a cycle of valid edges"
@@ -311,7 +350,13 @@ def contradiction(found: Measured) -> Iterator[Row]:
     count("chains open", of=NONE),
 )
 def transitivity(found: Measured) -> Iterator[Row]:
-    """Violations of each relation: those under one head, and those across heads."""
+    """Edges stated as invalid, and never as valid, that follow from two valid ones.
+
+    a -> b and b -> c are valid, and a -> c is denied. If nobody judged a -> c the chain is open,
+    and no violation. The share is that of the relation's denied edges, with its Wilson interval.
+    **Severity.** Warning where all three edges were judged under one head, or the instance is the
+    whole head. Note across heads.
+    """
 
     def case(row: Case) -> str:
         path = arrows(row["instance"], row["through"], row["concept"])
@@ -334,6 +379,7 @@ def transitivity(found: Measured) -> Iterator[Row]:
 def _of_no_node(check: Check) -> Check:
     """A check whose findings are about no relation."""
 
+    @wraps(check.rule)
     def rule(measured: Measurements) -> Outcome:
         found = check.rule(measured)
         return replace(found, findings=tuple(replace(one, nodes=()) for one in found.findings))

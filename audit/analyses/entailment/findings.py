@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -55,7 +56,7 @@ def check(
     denominator: Literal["instances", "whole", "untold"],
     *evidence: Iterable[Column],
 ) -> Callable[[Callable[[Measured], Iterable[Row]]], Check]:
-    """A check of the findings of a function, of its name.
+    """A check of the findings of a function, of its name and with what it says of them.
 
     Args:
         of: What is examined: a table, its column that counts it, or none where each row is one;
@@ -63,6 +64,7 @@ def check(
     """
 
     def checked(found: Callable[[Measured], Iterable[Row]]) -> Check:
+        @wraps(found)
         def table(measured: Measurements) -> Rows:
             given, (name, column, unit, why) = measured.of("entailment"), of
             own = Measured(given.frames, given.behind[0], given.behind[1], measured)

@@ -23,6 +23,17 @@ POWER = 0.8
 
 
 def _compared(measured: Measurements) -> Rows:
+    """Two methods whose peaks agree hardly more than random sets of their sizes.
+
+    Two methods choose tokens of the same texts by the peaks of their scores. Told are two whose
+    [agreement](methods/agreement.md#agreement-of-attribution-methods) is above that of random sets
+    of the same sizes by at most .05 at the upper end of the 95 % interval, on 11 instances or more,
+    once for each model. Both are means over instances. Noise agrees by more than .5: the number by
+    itself says little. `smallest_difference` is what a two-sided test at 5 % would find four times
+    in five.
+
+    **Severity.** Note: methods answer different questions, and nothing says which is right.
+    """
     frames = measured.of("explanations").frames
     methods = frames["chosen"].filter(pl.col("method") != HUMAN)["method"].n_unique()
     pairs = frames["agreement"].filter(

@@ -161,7 +161,20 @@ def compare_evidence(examples: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFra
 
 
 def _tested(measured: Measurements) -> Rows:
-    """The nodes whose scores follow evidence less than elsewhere, one of each chain."""
+    """Nodes where scores follow people's evidence less than elsewhere, one of each chain.
+
+    *Concordance* says how often, of two tokens, the one that people marked more has the higher
+    absolute score; 1/2 is guessing. The examples of a node, explained instances with a label at or
+    below it, are compared with all others **of equal length**; both need 11. It is told where q is
+    at most `false_discovery_rate` and the upper end of the difference's 95 % interval is at -.05 or
+    below ([formulas](methods/explanations.md#explanations-by-node),
+    [example](explanations.md#a-worked-example)). Of findings on a chain the upper one stands if it
+    is still low without those below it, else those below. Where too few examples are as long as
+    others a node is not comparable.
+
+    **Severity.** Warning. **Limits.** Marks made in another way below a node, or noisier
+    attributions there, look the same.
+    """
     found, rows = measured.of("explanations"), list[Row]()
     table, examples = found.frames["evidence"], found.behind
     tested = table.filter(pl.col("p_value").is_not_null())

@@ -29,7 +29,20 @@ from audit.results.findings import Part, share_evidence
 
 
 def _branches(measured: Measurements) -> Rows:
-    """Pairs of branches that instances combine against a rule, by labels not in both."""
+    """Pairs of branches that instances combine against a rule, by labels not in both.
+
+    A branch is a child of the root with all below it. The policy's first rule that fits a pair of
+    branches in use decides: `expected` pairs are not told, `watch` pairs once, `disjoint` pairs are
+    a fault. A pair without a rule is not judged: a tree does not say that two of its branches
+    exclude each other.
+
+    **Severity.** Note for watched pairs, which stand aside; error for disjoint ones (a warning
+    below `error_share`); warning for nodes that should be alone or first (`alone_or_first`) and are
+    neither. The policy for `icd9cm` watches V codes beside diseases, as *Abstraction Alignment*
+    (section 4.3) does. **Limits.** On clinical data much co-labelling is medicine. The first place
+    is known only where labels have an order. On counts alone there is no breakdown, and places are
+    not judged.
+    """
     hierarchy, policy, names = measured.hierarchy, measured.policy, measured.hierarchy.nodes
     used = [int(i) for i in hierarchy.branches if measured.support[i]]
     ruled = [
@@ -134,7 +147,21 @@ _INSTANCES = "instances with at least two labels"
 
 
 def _notes(measured: Measurements) -> Rows:
-    """Violated notes, each with its pairs; one whose pairs are told by others is folded."""
+    """Excludes1 notes that records violate, each with its most frequent pairs of labels.
+
+    A note at a node holds for every code at and below it. An instance conflicts where it has a
+    direct label at or below the noted node and another at or below a node that the note excludes.
+    Labels that several notes keep apart are told under the most specific one: one that is not wide,
+    then the largest sum of depths.
+
+    A note names codes at its end: single ones, lists, ranges in the printed order (C4A is between
+    C43 and C44), dashes for "all that begin like this". Notes that name no code, an unknown one, or
+    a condition ("unless") are counted and not applied: of 5,407 notes of April 2026 5,226 are read.
+    Only `icd10cm` has them; they change every October.
+
+    **Severity.** Warning; note where the note is wide: at a block or chapter, or excluding more
+    than one block. **Limits.** Two unrelated conditions are allowed (guideline I.A.12.a).
+    """
     exclusions = measured.hierarchy.exclusions
     several = int((measured.loaded.dataset.direct.sum(axis=1) > 1).sum())
     if exclusions is None:

@@ -42,7 +42,23 @@ class _Judged(NamedTuple):
 
 
 def _gone(measured: Measurements) -> Rows:
-    """Lifelong conditions that later instances of persons lack who had them twice."""
+    """Lifelong conditions that later instances of persons lack who had them twice.
+
+    A person has a condition from the *second* instance on that carries one of its nodes, in the
+    order of days. An instance of a later day lacks it where it carries neither its nodes nor those
+    that may stand for it (`still`). The policy's `[[lifelong]]` names conditions; twenty are built
+    in for `icd9cm` and for `icd10cm`. It needs groups (`--group`, the person) and a column of days
+    (`day`, else that of `code_dates`); instances without group, day or label take no part.
+
+    Judged are conditions of 20 persons or more, on the later instances of these. One is told where
+    the lower end of Wilson's interval of the share that lacks it, at the effective number of
+    instances, is above one fifth, and Benjamini and Hochberg's q against one fifth is at most
+    `false_discovery_rate`.
+
+    **Severity.** Note, by the instances that lack it times their share. **Limits.** The share is a
+    lower bound: persons coded twice are those coded well. A diagnosis given in error and dropped
+    looks like a gap, and so does a cap (`record_cap`).
+    """
     judged = [
         (one, told)
         for one in judged_conditions(measured)

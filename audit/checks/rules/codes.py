@@ -50,7 +50,24 @@ def _refused(measured: Measurements, reason: str) -> pl.DataFrame:
 
 
 def _unknown(measured: Measurements) -> Rows:
-    """Refused labels, codes added that no edition explains, and classes left out or added."""
+    """Refused labels, codes added that no edition explains, and classes left out or added.
+
+    A label without a node is *refused*. A hierarchy file is the authority: codes that it lacks are
+    refused, and a dictionary adds none. With `--unlisted hang` (`unlisted_codes = "hang"`) they are
+    *hung* below the nearest node that their digits name, if there is one, and told. A built-in
+    classification hangs codes of other editions (`retired_code`) and refuses those of none
+    (`malformed_code`). What a lost zero or the wrong table explains is told by `lost_zero` and
+    `wrong_table`.
+
+    A *class* of the predictions that is no node is treated likewise, and counted by instances with
+    a score above 0 for it. Labels or classes left out stop an audit only if they are most of them.
+    A row without an id, or without a version where a column has it, is a `bad_row`, a finding of
+    its own.
+
+    **Severity.** Error for refused labels and unread rows, warning for hung ones and classes.
+    **Limits.** A file of another year refuses what is valid in this one. Hung nodes change the
+    share of every branch above.
+    """
     looked, editions = _looked_at(measured), integrity_of(measured).editions
     refused, unread = (_refused(measured, reason) for reason in ("unknown_code", "bad_row"))
     dated = pl.col("code_set").is_in([*editions]).fill_null(value=False)
@@ -149,7 +166,21 @@ def _of_classes(measured: Measurements) -> Iterator[Row]:
 
 
 def _malformed(measured: Measurements) -> Rows:
-    """Labels refused for their format, and codes refused because no edition has them."""
+    """Labels refused for their format, and codes refused because no edition has them.
+
+    - *Not shaped like a code.* ICD-9-CM: diagnoses `ddd`, `ddd.d`, `ddd.dd`; V codes `Vdd`,
+      `Vdd.d`, `Vdd.dd`; E codes `Eddd`, `Eddd.d`; procedures `dd`, `dd.d`, `dd.dd`; with or without
+      the dot.
+    - *In no edition*: neither the loaded one, nor a dictionary (`--titles`), nor an earlier one. A
+      code of an earlier edition is kept and told by `retired_code`; any other is refused, though
+      its first digits name a category (250.99). Years are those of CMS and CDC: ICD-9-CM from
+      FY1997, ICD-10-CM from 2014.
+
+    Rows of another version, or of a classification that is not loaded, do not count. **Severity.**
+    Error. **Limits.** Codes deleted before FY1997 are refused as never valid, and codes that leave
+    ICD-10-CM after April 2026 are not known yet. A mistyped code that is another code is not found.
+    Not applicable to hierarchies without rules of spelling.
+    """
     looked, labels = _looked_at(measured), _refused(measured, "malformed_code")
     integrity, rows = integrity_of(measured), labels.select("label", "table").rows()
     codes = [own for row in rows if (own := integrity.readings(*row))]
@@ -192,7 +223,20 @@ those shaped like codes that no edition has from which misplaced rows are no sli
 
 
 def _misplaced(measured: Measurements) -> Rows:
-    """Report labels that are a code of another table and not of theirs, or a whole table."""
+    """Labels that are a code of another table and not of theirs, or a whole table.
+
+    Without their dots, diagnoses and procedures look alike: `3893` is 389.3 or 38.93. A row counts
+    where its label is *not a code of its own table* (refused, or in no complete list) but *an
+    assignable code of the other*. Where most rows of a table are valid codes of the other table and
+    not valid in their own (headings do not count as valid), there is one finding for the table
+    instead. Refused rows that are fewer than half of those that `malformed_code` reports as shaped
+    like a code of no edition are left to it as slips; [told counts](methods/small_cells.md) decide.
+
+    **Severity.** Warning for rows, below other warnings where all were refused. Error for a table,
+    since its other rows were mapped to the wrong nodes. **Limits.** For a hierarchy file, its nodes
+    are the list. Rows that are valid in both tables are never findings. Not applicable where no row
+    names its table.
+    """
     tables = integrity_of(measured).tables
     by_table = {one: written_labels(measured).filter(READ, table=one) for one in tables}
     read = sum(map(rows_of, by_table.values()))
@@ -245,7 +289,20 @@ def _of_table(measured: Measurements, table: str, labels: pl.DataFrame) -> Itera
 
 
 def _versions(measured: Measurements) -> Rows:
-    """Report rows marked as another version, and refused labels in its format."""
+    """Rows that are coded in another version of the classification, in up to three findings.
+
+    - *Marked*: rows that a column of their [layout](formats.md#layouts) marks as the other version,
+      such as `icd_version`; refused as `other_version`.
+    - *Contradicted*: the row says one version and only the other has the code: `E860` marked 9 is a
+      code of ICD-10-CM.
+    - *Shaped*: refused labels shaped like the other version alone: a letter other than V and E, a
+      digit, a digit or A or B and up to four more, or E with its dot after two digits (ICD-10-CM);
+      seven letters and digits without I and O, a digit first (ICD-10-PCS).
+
+    **Severity.** Warning; shaped rows are errors of `malformed_code` besides. **Limits.** A
+    mistyped code may fit. V and E codes of both versions are found only where a column says the
+    version.
+    """
     shape = integrity_of(measured).other_version
     why_not = "" if shape else "no other version of this hierarchy is known"
     found = () if shape is None else _of_versions(measured, shape)

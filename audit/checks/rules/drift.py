@@ -49,7 +49,27 @@ class Tested(NamedTuple):
 
 
 def _drifts(measured: Measurements) -> Rows:
-    """Values that differ from the others of a column as the surest of them does."""
+    """Values of a column that differ from the others in siblings used, lengths or depths.
+
+    Columns are the split, those of `drift`, and `coding_columns` (who codes; never sex, age or
+    ward); of two values the second is told. Compared are, for each parent, the labels right below
+    it with nothing in use below; how many labels a record has; and how deep they lie, where no
+    branch has another share of them. Both sides need 11 groups (or instances), a parent two such
+    labels, 30 instances below it and at most half of the leaves.
+
+    *Siblings* are held against each other by the [test of two sides](methods/drift.md#two-sides): p
+    is m / 2 times the larger of that of the label of m that rises most and that of the one that
+    falls most. Told where both move 5 points or more at the cautious ends of Newcombe's intervals.
+    *Depths*, less the mean of their branch, and logarithms of *lengths*: with the mean of each
+    group, V their variance and G and G' groups, the difference of the means over `sqrt(V (1 / G + 1
+    / G'))`, by Student's distribution at min(G, G') - 1 degrees of freedom. Told above `depth_loss`
+    (0.25 levels), or from 1.25 times. Benjamini and Hochberg's family is all of them. Of values
+    that differ in one way those are told that differ in the direction of the surest.
+
+    **Severity.** Note, by the instances of the value (with the label that rises) times the
+    difference. **Limits.** A site with other patients looks the same. Name the person by `--group`.
+    Depth says little where levels are uneven.
+    """
     policy = measured.policy
     columns = dict.fromkeys(("split", *policy.drift, *policy.coding_columns))
     tested = list[Tested]()

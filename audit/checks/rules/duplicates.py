@@ -37,7 +37,28 @@ LEAST_SHARE = 0.5
 
 
 def _duplicates(measured: Measurements) -> Rows:
-    """Labels, records and persons that are there twice; on counts alone repeated labels."""
+    """Labels, records and persons that are there twice, in up to five findings.
+
+    - *Labels*: instances with two or more rows for one node, however written. `extra` is rows of
+      repeated labels less the different labels among them.
+    - *Places*: an id is in two records, or in two splits, with equal labels as written. Such
+      instances are left out of the first.
+    - *Group*: instances of one group have equal sets of at least 5 different labels. `distinct` is
+      how many (group, set) are different.
+    - *Persons*: two groups share two or more different sets of at least 5 labels.
+    - *Sets*: records are copies of each other under different ids. Sets of five or more different
+      labels are *near* if one is the other less one label, or they become equal by taking one label
+      from each; a group counts each set once. D are the copies: over all sets on more than one
+      record, the records beyond the first less those of its near sets. I are pairs of near sets,
+      each on one record and near no other. Told where D is 5 or more and the lower end of Wilson's
+      95 % interval of D / (D + I) is above one half: what is alike by nature is near too.
+      `instances` share all labels with more others than differ by one, `equal` all with any.
+
+    On counts alone repeated labels are the only finding. **Severity.** Places and group: warning.
+    Labels: note, since a repeated label counts once. Persons and sets: note, since templates look
+    the same. **Limits.** Procedures and treatments are often rightly repeated. Near misses grow
+    with the square of the records, so that few copies among very many are not told.
+    """
     return Rows(measured.labelled, "instances with labels", _rows(measured))
 
 

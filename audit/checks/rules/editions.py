@@ -33,7 +33,21 @@ from audit.results.since import SHALLOWER
 
 
 def _retired(measured: Measurements) -> Rows:
-    """Codes not valid on their day, without a day not in the edition, or retired."""
+    """Codes that were not valid on their day, that this edition has not, or that were replaced.
+
+    - *Replaced*: labels that the hierarchy itself
+      [retired](guides/own_hierarchy.md#obsolete-nodes), with what replaced them. Kept where that is
+      exactly one node, else refused as `retired_code`; chains are followed to the end.
+    - *On their day*, with `code_dates`: a dated row counts when neither its code nor one strictly
+      below it was valid. A more specific code that was valid makes it `not_specific`. `of` are the
+      dated rows, `not_dated` the others.
+    - *In another edition*: all other rows whose labels the edition lacks and another had, with
+      their years, kept below the nearest node that their digits name.
+
+    **Severity.** Warning where the hierarchy names a successor, and on days; else note. **Limits.**
+    Shifted days make verdicts noise; days in the future are refused. Without days a mistyped code
+    that was valid once looks retired. Editions before FY1997 (ICD-10-CM: FY2014) are not covered.
+    """
     coding, can_tell = measured.hierarchy.coding, integrity_of(measured).editions
     explained = written_labels(measured).filter(pl.col("fault") != "")["node"].drop_nulls()
     dated = of_dated(
@@ -128,7 +142,25 @@ _DATA_USER = "Use these labels as headings: it is not known which code below the
 
 
 def _too_general(measured: Measurements) -> Rows:
-    """Headings on their day, or in a complete list, else roots alone; less depth than before."""
+    """Labels that are too general where more specific ones exist, by what is known of them.
+
+    - *On their day*, with `code_dates`: a dated row whose code was not valid on the day, but one
+      strictly below it was. Else `retired_code` tells it. `of` are the dated rows, `not_dated` the
+      others.
+    - *At headings*, in a code set that is listed completely: labels that are not assignable, with
+      an assignable node below; of ICD-9-CM, how many of them were complete codes in an earlier
+      edition. One finding a code set.
+    - *Uninformative*, elsewhere: instances all of whose labels are the root, or nodes above more
+      than half of all leaves; of several tops those with k of n leaves below where k^2 > n.
+    - *Less deep*, with `--reference`: a loss of the mean depth of all labels above `depth_loss`
+      (0.25) with p at most `false_discovery_rate`
+      ([formula](methods/drift.md#depth-of-labels-against-a-reference)). Not with another hierarchy,
+      fewer than 11 groups or instances, or on counts.
+
+    **Severity.** Warning on days, else note: 585 was a code until October 2005. **Limits.** Shifted
+    days make the warning noise. `389` may be 038.9: read `lost_zero` first. A loss of depth may
+    come from other instances.
+    """
     listed = sorted(measured.hierarchy.complete_tables if measured.hierarchy.integrity else ())
     dated = of_dated(
         measured,

@@ -38,7 +38,31 @@ _ADVICE = {
 
 
 def _lost(measured: Measurements) -> Rows:
-    """Report labels that are a code only with zeros restored, or a code set without a leading 0."""
+    """Labels that are a code only with zeros restored, or a code set without a leading 0.
+
+    A code read as a number loses zeros: in front (`0389` becomes `389`) and behind a dot (`250.00`
+    becomes `250.0`). A row counts where its label is *not a code as written* but *may be what is
+    left of an assignable code* of its table's code set, or of those that the release has; all such
+    codes are named. Without dots, zeros are put back only in front. A heading may have been a code,
+    so its rows are `ambiguous` and no finding, unless the code with its zeros stands in other rows
+    of the table.
+
+    - *A whole release.* One finding takes the place of these where no row of a code set starts with
+      0 although `leading_zero_share` x rows is at least `leading_zero_rows` (0.02 and 20), or where
+      at least `leading_zero_rows` rows, and one in ten, are headings or no codes that are codes
+      with one or two zeros before them; of persons' records, where fewer than 11 start with 0 and
+      ten more would be expected.
+    - *Dictionaries* with several titles for a code are a finding of their own: 07.44 and 74.4 both
+      became 744.
+    - *Damaged nodes.* More than half of a node's rows are told here, or may be another code in a
+      set that lost all its zeros. Findings of other checks that name one say so, and rank below
+      others of their check and severity.
+
+    **Severity.** Warning; error for a code with several titles that rows carry. Refused rows are
+    errors of `unknown_code` or `malformed_code`; kept ones are left out of `retired_code`.
+    **Limits.** Many codes that lose a zero become another valid code and cannot show (`04111`,
+    `411.1`). A release of some diagnoses may truly have no code with 0: set `leading_zero_share`.
+    """
     read, known = measured.ledger.rows_read, "no code of this hierarchy is known to start with 0"
     why_not = "" if integrity_of(measured).zero_tables or measured.hierarchy.two_titles else known
     return Rows(read, "rows", _findings(measured) if read else (), why_not)

@@ -205,7 +205,20 @@ _RELATION = {
 
 
 def _confused(measured: Measurements) -> Rows:
-    """Pairs of labels exchanged more often than expected, those of most excess first."""
+    """Pairs of labels exchanged more often than expected, those of most excess first.
+
+    On an instance a label is *missed* that it has as written and that is not answered, and *false*
+    that is answered and that it has not. a and b are *exchanged* where one is missed and the other
+    false. Where groups are given, an exchange counts once for each group, label and answer. Told
+    are exchanges of two labels, neither above the other, that are [more than chance lets
+    expect](methods/confusion.md#confusions). On CIFAR-10 first are cat and dog (154, expected
+    72.7), then airplane and ship (48, 9.5).
+
+    Not applicable without predictions. **Severity.** Note. **Limits.** A pair that data label
+    inconsistently is exchanged by a perfect model too. Of 20 of the instances (`audit cases RUN
+    FINDING --sample 20`) the answer is right on 15 or more where labels leave it out (95 % interval
+    from .53), on 5 or fewer where the model gives it too readily (up to .47).
+    """
     family = exchangeable_pairs(measured)
     return Rows(
         family,

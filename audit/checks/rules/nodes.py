@@ -38,7 +38,22 @@ _SUPPORTS = ("support_a", "support_b")
 
 
 def _redundant(measured: Measurements) -> Rows:
-    """Report pairs of nodes used as one."""
+    """Pairs of nodes that are used as one.
+
+    Each is on 11 instances or more, neither is above the other, and no node in use is below both.
+    Of the instances with either, the share with both is [at
+    least](methods/pairs.md#nodes-used-as-one) `redundant_jaccard` (0.5) by its lower Wilson bound,
+    and more than the length of records explains. With groups instances count by their [effective
+    number](methods/residuals.md#residual-share), and at least `least_joint` groups must have both.
+    Of nodes on a chain with the same instances the most specific represents all. From the highest
+    lower bound on, every other pair is measured again without the instances that follow from a
+    found one. Pairs that the policy expects, or a `missing_companion` rule needs, are left out and
+    counted.
+
+    **Severity.** Note, by the instances with both times the lower bound; pairs without a common
+    parent stand below other notes. Nodes whose codes lost zeros (`lost_zero`) come last.
+    **Limits.** Things that go together look the same. [Told counts](methods/small_cells.md) decide.
+    """
     hierarchy, support = measured.hierarchy, _told(measured)
     used = np.where(support, support, np.minimum(measured.support, 1))
     common = overlapping_pairs(hierarchy.edges, hierarchy.closure, used, LEAST_SUPPORT)
@@ -194,7 +209,21 @@ tested.
 
 
 def _confined(measured: Measurements) -> Rows:
-    """Nodes confined to one value of a column, each beside the parent likeliest by chance."""
+    """Nodes all of whose instances have one value of a column, while those of each parent have
+    several.
+
+    Columns are the split and those of `--strata` or the policy (`strata`, `drift`; not a person's
+    sex and age). A group counts once in each of its values. A node below a confined one is not told
+    again. Nodes are judged on 11 units (groups or instances) or more, where every parent is in
+    several values, one often enough to hold them all; those of `person_rules` over the split and
+    `coding_columns` alone.
+
+    With k units of the node and N_v of the parent in value v, N in all: p = sum over v of C(N_v, k)
+    / C(N, k), of several parents the largest; Benjamini-Hochberg with p = 1 for nodes not confined.
+    The effect is `parent_share`, the parent's share in that value.
+
+    **Severity.** Note: sites differ in whom they see.
+    """
     person, edges = measured.policy.person, measured.hierarchy.edges
     asked = [name for name in measured.loaded.columns if not person or name not in person.columns]
     family, found = 0, list[tuple[tuple[str, str, int, int], dict[str, float]]]()

@@ -26,7 +26,26 @@ MOST_NAMED = 3
 
 
 def _pairs(measured: Measurements) -> Rows:
-    """The pairs that the scan found, the strongest first, and those of most children as one."""
+    """The pairs that the scan found, the strongest first, and those of most children as one.
+
+    One association shows in every pair above and below it. So each pair is compared with what
+    records of the same length let expect; the strongest is taken, what it explains is subtracted
+    from all pairs around it, and so on ([formulas, a picture and an
+    example](methods/pairs.md#surprising-pairs)).
+
+    Told is a pair, neither node above the other, observed at least `excess_ratio` (1.5) times as
+    often as length and stronger pairs let expect, with q at most `false_discovery_rate` (0.05) over
+    all pairs judged: both on `least_joint` (5) records or more, those that never meet included.
+    Columns of `strata` count like length. Pairs that the policy expects, a `missing_companion` rule
+    needs, or the hierarchy's own file relates (`relationship` of OBO, such as `part_of`: one below
+    the part, the other the whole or above it), are counted apart.
+
+    **Severity.** Note, below other notes: an association is often knowledge of the field. Nodes
+    whose codes lost zeros (`lost_zero`) come last. **Limits.** In clinical data much of what is
+    found is medicine, and a common cause, such as age or site, shows until `strata` name it. Rare
+    pairs, pairs of few patients, and nodes on more than nine in ten records are not told. Order
+    sets and cut (`record_cap`) or repeated (`duplicates`) records make pairs too.
+    """
     return Rows(
         measured.excess.family,
         "pairs of labels frequent enough to be judged",
@@ -204,7 +223,22 @@ LEAST_PAIRS = 2
 
 
 def _explaining(measured: Measurements) -> Rows:
-    """Columns, and all of them together, within which reported pairs vanish."""
+    """Columns, and all of them together, within which reported pairs vanish.
+
+    Pairs are judged again within each column that is no stratum yet, then within all of them
+    together, as in `unexpected_pair`. A pair *vanishes* where no pair that is told then has each
+    end at, above or below one of its ends
+    ([formula](methods/drift.md#columns-within-which-pairs-vanish)). A column is told if at least
+    two pairs, and a tenth of all, vanish within it; all together, if more vanish than within any
+    one.
+
+    Tried are the split, the columns that are named, and the others of the tables that hold the
+    labels, with 2 to 20 values, at most one an instance and two instances a value on average; never
+    days or texts. Groups, such as patients, are named by `--group` and not tried.
+
+    **Severity.** Note, by the instances of vanishing pairs times their share. **Limits.** A column
+    that follows from labels, such as a ward for one disease, explains away true pairs.
+    """
     unnamed = measured.loaded.dataset.unnamed
     named = measured.loaded.dataset.instances.select(measured.loaded.columns[1:])
     columns = [

@@ -24,7 +24,15 @@ from audit.sharing.bins import Bins
 
 
 def _empty(measured: Measurements) -> Rows:
-    """Report instances whose labels were all refused, and separately those without any row."""
+    """Instances of which no label was kept.
+
+    *Refused*: they had rows, but every row was refused; broken down by the ledger's reasons.
+    *Unlabelled*: they had no row at all; a format with one row per label has none for an instance
+    without labels.
+
+    **Severity.** Refused: warning, since these instances are unknown and not negative. Unlabelled:
+    note, since perhaps no label applied.
+    """
     return Rows(measured.n_instances, "instances", _of_empty(measured))
 
 
@@ -67,7 +75,16 @@ def _without_label(measured: Measurements, *, refused: bool) -> IntArray:
 
 
 def _order(measured: Measurements) -> Rows:
-    """Report instances with an external cause or a manifestation in first place."""
+    """Instances with an external cause or a manifestation in first place.
+
+    External causes are E000 to E999. The title of a manifestation says "in diseases", "in
+    conditions" or "in disorders", with up to four words between, "classified elsewhere" (or
+    "classifiable"), or a rule of `missing_companion` without days and exceptions puts it behind
+    another code, as 357.2, 362.0 and 366.41. Instances whose first row was refused do not count.
+
+    **Severity.** Warning. **Limits.** Manifestations whose titles do not say so, such as 425.7, are
+    not found. Not applicable without an order, or without such titles.
+    """
     integrity, rows = measured.hierarchy.integrity, measured.loaded.dataset.assertions
     first, nodes = rows.filter(pl.col("position") == 1), measured.hierarchy.nodes
     never = None if integrity is None else integrity.never_first
@@ -152,7 +169,22 @@ the value, ``instance, length`` (None on counts), and the instances of each leng
 
 
 def _caps(measured: Measurements) -> Rows:
-    """Greatest lengths with more instances than expected, of all and of values of columns."""
+    """Greatest lengths with more instances than expected, of all and of values of columns.
+
+    A length is the last position where labels have an order, else the number of rows kept (always
+    on counts, for the whole release alone). The greatest length L is the largest with 20 instances
+    or more, unless more than 1 % are longer. It is looked for in the release and in each value of
+    the split and `strata`; a cap of the release is not told again.
+
+    `expected = n(L-1) * max(1, (n(L-1) + 1) / (n(L-2) + 1))`, an upper bound for log-concave
+    distributions. `ratio = n(L) / expected` with the Wilson interval of n(L) / (n(L) + n(L-1)); p
+    is the binomial upper tail; Benjamini-Hochberg over the release and its parts. Told from `ratio`
+    1.5 and `q` at the policy's rate; not where 95 % have one length, or L is below 3.
+
+    **Severity.** Warning. **Limits.** Of persons' records a cap with fewer than 1,001 at it is not
+    told, as up to ten might be longer. A cap in one period is hidden by longer records of another
+    unless `strata` name the period.
+    """
     scopes, bins = list(_scopes(measured)), measured.rounding.bins("instances")
     judged = [(scope, pile) for scope in scopes if (pile := pile_of(scope[-1], bins))]
     every = int(scopes[0][-1].sum())

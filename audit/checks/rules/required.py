@@ -29,7 +29,25 @@ age above 89."""
 
 
 def _companions(measured: Measurements) -> Rows:
-    """Violated rules; those of instances without a day, on which they depend, as notes."""
+    """Rules of the policy by which a code must stand beside another, each with those that lack it.
+
+    An instance with a node of a rule's `if` and none of its `unless` lacks a companion where it
+    carries none of `needs`, each with all below. With `valid_from` and `valid_to`, and
+    `code_dates`, instances are judged on their day; those without one are in a note of their own.
+    `position` asks for the companion before or after the first label that needs it; one on the
+    other side only is a note. Pairs that a rule requires are left out by `unexpected_pair` and
+    `redundant_nodes`.
+
+    Rules come from the policy's `[[companions]]`. For `icd10cm` they are 71 of 1,207 “code first”
+    and “use additional code” notes of April 2026. For `icd9cm` they are those of the Official
+    Guidelines of 2011, with section and first day in the built-in policy: on hypertension with
+    kidney or heart disease, sepsis, diabetes and its manifestations, pressure ulcers, deliveries,
+    and (a note) injuries without an E code.
+
+    Of are the instances of which a rule requires a companion, or on order those with one.
+    **Severity.** As the rule states, by default a warning. **Limits.** Local rules differ. A cap on
+    codes (`record_cap`) cuts companions off.
+    """
     rules = companion_rules(measured.hierarchy, measured.policy)
     asked = [(rule, *one) for rule in rules for one in _asked(measured, rule)]
     said, noted = f"rules: {len(rules):,}", measured.hierarchy.companions
@@ -150,7 +168,26 @@ def _to_add(measured: Measurements, rule: Companion, missing: IntArray) -> pl.Da
 
 
 def _people(measured: Measurements) -> Rows:
-    """Violated rules on sex or age, and for how many instances these are not known."""
+    """Rules on sex or age that persons violate, and for how many instances these are not known.
+
+    A rule names nodes, with all below, and the only `sex` of a person with one of them, or
+    `age_from` and `age_to` in whole years, rounded down. An instance is against it where its person
+    is known to be of another. The policy names the columns under `[person]` ([an
+    example](policy.md)); without them the check is not applicable.
+
+    Rules come from `[[person_rules]]`. For `icd9cm` they are ranges of the *Definitions of Medicare
+    Code Edits*, version 31 of October 2013: organs of women and of men, pregnancy (women, ages 12
+    to 55), newborns (age 0), V20.2 (to 17), and 290.3, 366.17 and 600 (from 15). `icd10cm` has
+    none.
+
+    *Not known* are empty values, a sex that the policy does not name, and ages above 124 (“above
+    89”): a note of their own, in no share. A missing column, one of the sex without any known
+    value, and ages that are no numbers or below 0 are refused.
+
+    **Severity.** As the rule states, by default a warning. **Limits.** Both may be right: a
+    transgender person's organs, a mother's codes on a newborn's record. Ages that are shifted,
+    rounded or of another day (`anchor_age`) conflict near a limit.
+    """
     rules, person = measured.policy.person_rules, measured.policy.person
     judged = [
         (person, rule, carrying_any(measured, rule.nodes_named))

@@ -28,7 +28,22 @@ from audit.sharing.told import Rounding
 
 
 def _overused(measured: Measurements) -> Rows:
-    """Parents with a high residual share, or one that differs; of counts the first alone."""
+    """Parents with a high residual share, or one that differs; of counts the first alone.
+
+    The [residual share](methods/residuals.md#residual-share) of a parent with residual and specific
+    nodes below and `residual_instances` instances is high above `residual_share`; or it *differs*
+    by more than `residual_difference`, of a value of `strata` or of the split from all others, or
+    of the release from `--reference`. A parent that is told only because of told parents below is
+    folded into them.
+
+    **Severity.** Warning where high; note where it differs, where only a word such as "misc" makes
+    a node a catch-all, or, below other notes, where every instance has an "other" (not an
+    "unspecified") and none a specific label, or guidelines make the code the usual one, as 401.9.
+    **Limits.** A high share never says that a specific node was warranted.
+    [Titles](methods/residuals.md) decide what is residual; `residual_nodes` and `specific_nodes`
+    overrule them. On counts alone numbers are those without groups, differences are not told, and
+    folding subtracts told parents.
+    """
     tested = _tested(measured.residuals, measured.policy, measured.rounding)
     return Rows(
         len(tested),

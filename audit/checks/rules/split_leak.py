@@ -75,7 +75,17 @@ SURE = 0.025
 
 
 def _leaks(measured: Measurements) -> Rows:
-    """Instances and groups in several splits, and labels missing from the training split."""
+    """Instances and groups in several splits, and labels missing from the training split.
+
+    *Instance*: an id in more than one split. *Group*: a group of several instances, such as a
+    patient, in more than one. *Unseen*: labels used outside the training split (`train`,
+    `training`, else the largest) and never in it, at least 1.5 times as many as expected in a
+    random split of the same size, and more than its 95 % interval allows
+    ([formula](methods/drift.md#splits-labels-that-training-never-sees)).
+
+    **Severity.** Instance and group: error (a warning below `error_share`). Unseen: note.
+    **Limits.** Without `--group` a leak through patients cannot be seen.
+    """
     splits = measured.loaded.dataset.splits
     several = splits["split"].n_unique() > 1
     return Rows(

@@ -34,7 +34,20 @@ FEWEST = 20
 
 
 def _nested(measured: Measurements) -> Rows:
-    """Labels beside an ancestor where that is a fault or an exception, else those undecided."""
+    """Instances whose direct labels include a node and one of its strict ancestors.
+
+    Where that is a fault, or is allowed and at most 5 % of the instances with labels (of persons 11
+    or more) have such a pair, there is one finding, with the most frequent pairs.
+
+    Where more have one, each label of 40 records or more is looked at whose parent is used as a
+    label too. The parent beside the label in 95 % or more, or 5 % or less, is a habit; a label
+    whose 95 % interval (Wilson) lies between, with 20 records or more of each kind, is undecided.
+    If more than 5 % are undecided, there is one finding, with those of which most records lack the
+    parent.
+
+    **Severity.** Warning where labelled ancestors are a fault, as in ICD, else note; the policy's
+    `labelled_ancestors` decides.
+    """
     touched = measured.counts.records.total("nested_instances")
     rare = measured.rounding.bins("instances").at_worst(touched, measured.labelled)
     allowed = measured.labelled_ancestors == "allowed"
@@ -136,7 +149,18 @@ def _undecided(measured: Measurements) -> Iterator[Row]:
 
 
 def _unspecific(measured: Measurements) -> Rows:
-    """Unspecified labels beside a specific sibling, or what is below it, in one row."""
+    """Instances with an unspecified label beside a specific sibling, or what is below it.
+
+    The label is at a [residual node](methods/residuals.md) that leaves open what was meant (kind
+    `unspecified`, or "other and unspecified"), the other at or below a sibling that is not
+    residual. ICD's categories below a range are no siblings here: they may be of any kind. Pairs
+    that the policy expects or a rule requires are left out: 428.0 stands beside 428.2 to 428.4
+    where the failure is congestive.
+
+    **Severity.** Note: both can be right where a record has two of a kind, such as fractures or
+    eyes. **Limits.** Where the hierarchy is not the labels' own (CCS above ICD), drop nothing by
+    this alone.
+    """
     open_ones = [node for node, found in measured.residual.items() if found.leaves_open]
     used = np.array([one for one in open_ones if measured.direct_support[one]], np.int64)
     of = int(labelled_with(measured, used).sum())
@@ -195,7 +219,19 @@ def _siblings(measured: Measurements, open_ones: IntArray) -> Sparse:
 
 
 def _exclusive(measured: Measurements) -> Rows:
-    """Groups of which instances have two different labels, on different sides, a row each."""
+    """Groups of which instances have two different labels, on different sides.
+
+    The policy declares groups (`exclusive`) of two or more sides, each a node or several with all
+    below. `share` is that of the instances with a label on any side. Siblings that no group names
+    may occur together; nodes below one another cannot be declared.
+
+    Built in for `icd9cm`, from titles and the Official Guidelines of 2011: 401.0, 401.1, 401.9 (a
+    note); type I and type II of 250; 250.0 and 250.1 to 250.9; 401 and 585 or 402 to 404; 042 and
+    V08 or 795.71; 496 and 491 to 493.
+
+    **Severity.** As the group states, by default a warning. **Limits.** A diagnosis may have
+    changed within a record.
+    """
     used, groups = measured.direct_support > 0, measured.policy.exclusive
     sides = [
         used & np.array([at_or_below(measured.hierarchy, side) for side in group.sides])

@@ -73,7 +73,8 @@ def _is_plain(part: Table, columns: Columns) -> bool:
 
 
 def _opened(path: Path, part: Table, settings: Settings) -> tuple[pl.DataFrame, Write] | None:
-    """The rows of Parquet, or of text with a line of names, and what writes them."""
+    """The rows of Parquet, or of text with a line of names, and what writes them in the same form;
+    None for text whose line of names is not found."""
     if bare_suffix(path) == ".parquet":
         return pl.read_parquet(path, hive_partitioning=False), pl.DataFrame.write_parquet
     lines = csv.reader(part.text.first, delimiter=part.text.separator or ",")
