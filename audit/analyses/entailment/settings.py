@@ -56,9 +56,6 @@ class Entailing(Stored):
         File, Option("Tuples for generation, to compare with the valid ones.", INPUT)
     ] = None
     predictions: Annotated[Files, Option("Predicted validity, by id; may be repeated.", MODEL)] = ()
-    answers: Annotated[
-        Files, Option("A language model's answers to prompts; may be repeated.", MODEL)
-    ] = ()
     generations: Annotated[
         Files, Option("Concepts that a model generated; may be repeated.", MODEL)
     ] = ()

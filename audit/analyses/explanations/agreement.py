@@ -26,7 +26,6 @@ from audit.analyses.explanations.rows import (
     row_keys,
 )
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.base.declared import schema
 from audit.base.errors import InputError
 from audit.engine.statistics.association import ratio
 
@@ -105,13 +104,6 @@ def peaks(scores: FloatArray, compat: Compat = None) -> BoolArray:
     return np.asarray(chosen[..., 1:-1] & (below * n >= least))
 
 
-_SETS = schema(
-    ("first second together", pl.String),
-    ("methods", pl.Int64),
-    ("agreement chance_sizes gain", pl.Float64),
-)
-
-
 class Agreed(NamedTuple):
     """Agreement of each unit: what several methods say of one prediction.
 
@@ -159,27 +151,25 @@ def _of_methods(units: pl.DataFrame, together: int, compat: Compat) -> Agreed:
     if len(methods) - people == together > 2:
         sets.append([*range(together)])
     chosen, value, chance = _arrays(units, people, sets, compat)
+    pairs = [methods.gather(own) if len(own) == 2 else (None, None) for own in sets]
+    named = pl.DataFrame(
+        {
+            "first": pl.Series([one for one, _ in pairs], dtype=methods.dtype),
+            "second": pl.Series([other for _, other in pairs], dtype=methods.dtype),
+            "together": pl.Series([None if one else ALL for one, _ in pairs], dtype=pl.String),
+            "methods": pl.Series([*map(len, sets)], dtype=pl.Int64),
+        }
+    )
     rules = pl.DataFrame({"k": [None, *range(1, MOST_K + 1)]}, {"k": pl.Int64})
-    named = units.select("unit", "id", "model", "tokens")
-    named = named.join(rules, how="cross", maintain_order="left_right")
-    frames = [named.clear().with_columns(pl.lit(None, of).alias(one) for one, of in _SETS.items())]
-    frames = [frames[0].cast({"first": methods.dtype, "second": methods.dtype})]
-    for place, members in enumerate(sets):
-        columns = {"agreement": value[place], "chance_sizes": chance[place],
-                   "gain": value[place, :, :1] - value[place]}  # fmt: skip
-        pair = methods.gather(members) if len(members) == 2 else methods.clear(2)
-        told = named.with_columns(
-            pl.lit(pair[0], methods.dtype).alias("first"),
-            pl.lit(pair[1], methods.dtype).alias("second"),
-            pl.lit(None if pair[0] else ALL, pl.String).alias("together"),
-            pl.lit(len(members), pl.Int64).alias("methods"),
-            *(pl.Series(name, of.ravel()).fill_nan(None) for name, of in columns.items()),
-        )
-        frames.append(told)
+    for further in (units.select("unit", "id", "model", "tokens"), rules):
+        named = named.join(further, how="cross", maintain_order="left_right")
+    numbers = {"agreement": value, "chance_sizes": chance, "gain": value[:, :, :1] - value}
+    told = named.with_columns(
+        pl.Series(name, of.ravel()).fill_nan(None) for name, of in numbers.items()
+    )
     each = units.select("unit", "id", "model", "method", "tokens").explode("method")
-    of_each = zip(("peaks", "tied", "constant"), chosen, strict=True)
-    told = each.with_columns(pl.Series(name, of.ravel()) for name, of in of_each)
-    return Agreed(pl.concat(frames), told)
+    flags = zip(("peaks", "tied", "constant"), chosen, strict=True)
+    return Agreed(told, each.with_columns(pl.Series(name, of.ravel()) for name, of in flags))
 
 
 def _arrays(

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from audit.analyses.explanations.accuracy import accuracy_table, read_accuracies
 from audit.analyses.explanations.agreement import agreed, agreement_tables, run_differences
 from audit.analyses.explanations.alignment import (
     aligned_rows,
@@ -24,7 +23,7 @@ from audit.analyses.explanations.evidence import (
     compare_evidence,
     evidence_examples,
 )
-from audit.analyses.explanations.mixed_model import compare_models
+from audit.analyses.explanations.models import accuracy_table, compare_models, read_accuracies
 from audit.analyses.explanations.plausibility import judged_rows, plausibility, span_scores
 from audit.analyses.explanations.reading import Attributions, read_attributions
 from audit.analyses.explanations.settings import Explaining
@@ -117,7 +116,7 @@ class Explanations(FileAnalysis):
         }
         if reference := settings.reference_model or next(iter(settings.sizes), None):
             own = aligned.filter(settings.only)
-            frames["models"] = compare_models(own, reference, settings.sizes or None)
+            frames["models"] = compare_models(own, reference, settings.sizes)
         return frames
 
     def _facts(self, labels: LabelDataset) -> Mapping[str, Any]:
