@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array, vstack
 
-from audit.analyses.entailment.dataset import WHOLE, in_report_order
+from audit.analyses.entailment.dataset import RELATIONS, WHOLE, in_report_order
 from audit.analyses.entailment.declared import TABLES
 from audit.base.dag import (
     SYNTHETIC_ROOT,
@@ -96,19 +96,33 @@ def graph_of(tuples: pl.DataFrame, context: pl.Expr = MERGED) -> TextGraph:
 
     Nodes and edges are numbered in the order of their texts.
     """
+    names = ["context", *EDGE[1:]]
     others = tuples.filter(pl.col("instance") != pl.col("concept")).with_columns(context=context)
-    keys = ["relation", "context"]
-    edges = others.group_by(*keys, "instance", "concept").agg(
-        valid=pl.col("valid").sum().cast(pl.Int64),
-        invalid=(~pl.col("valid")).sum().cast(pl.Int64),
-        heads=pl.col("head").n_unique().cast(pl.Int64),
+    known = pl.concat(others[name] for name in names).unique().sort()
+    kinds = {"relation": pl.Enum(sorted(RELATIONS)), **dict.fromkeys(names, pl.Enum(known))}
+    edges = (
+        others.cast(kinds)
+        .group_by(*kinds)
+        .agg(
+            valid=pl.col("valid").sum().cast(pl.Int64),
+            invalid=(~pl.col("valid")).sum().cast(pl.Int64),
+            heads=pl.col("head").n_unique().cast(pl.Int64),
+        )
     )
-    texts = pl.concat(edges.select(*keys, text=end) for end in EDGE[1:]).unique()
-    texts = texts.sort(*keys, "text")
-    for end, name in (("instance", "child"), ("concept", "parent")):
-        place = texts.select(*keys, pl.int_range(pl.len()).alias(name), pl.col("text").alias(end))
-        edges = edges.join(place, on=[*keys, end], how="left")
-    return TextGraph(texts, edges.sort("child", "parent"))
+    relation, *codes = (edges[name].to_physical().to_numpy().astype(np.int64) for name in kinds)
+    above = relation * len(known) + codes[0]
+    ends = np.concatenate([above * len(known) + end for end in codes[1:]])
+    found, node = np.unique(ends, return_inverse=True)
+    above, text = np.divmod(found, max(len(known), 1))
+    relation, of = np.divmod(above, max(len(known), 1))
+    texts = {"relation": kinds["relation"].categories, "context": known, "text": known}
+    places = zip(texts.items(), (relation, of, text), strict=True)
+    child, parent = np.split(node, 2)
+    numbered = edges.with_columns(child=child, parent=parent).sort("child", "parent")
+    return TextGraph(
+        pl.DataFrame({name: values.gather(at) for (name, values), at in places}),
+        numbered.cast(dict.fromkeys(kinds, pl.String)),
+    )
 
 
 def measure_graph(tuples: pl.DataFrame) -> dict[str, pl.DataFrame]:
