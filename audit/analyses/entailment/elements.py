@@ -80,10 +80,8 @@ def _mismatch(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _proposed(head: str, instance: str, concept: str) -> str | None:
-    """The head with the first mention of the instance replaced; None if no whole words are one.
-
-    The article before it becomes "an" where the concept begins with a vowel, and else "a".
-    """
+    """The head with the first mention of the instance, and its article, replaced; None if no whole
+    words are one."""
     mention = r"\s+".join(re.escape(word) for word in instance.split())
     article = "an" if concept[:1].lower() in tuple("aeiou") else "a"
 

@@ -57,7 +57,8 @@ def marked(
     stop: Collection[str],
     where: object,
 ) -> tuple[str, pl.DataFrame, dict[str, int]]:
-    """Rows of attributions with the evidence for them.
+    """The kind of evidence, empty without; rows with ``marks, said, annotators``, null without; and
+    how many records were read, used, and left out by reason.
 
     Args:
         kept: The rows, with the tokens that were ``given`` and those left.
@@ -66,10 +67,6 @@ def marked(
             masks are about the tokens of a row's model, and all else about the text.
         stop: Words that explanations do not hold.
         where: The file of evidence, for messages.
-
-    Returns:
-        The kind of evidence, empty if there is none; the rows with ``marks, said, annotators``,
-        null without; and how many records were read, used, and left out by reason.
     """
     among = given is None
     rows = every if given is None else given
@@ -119,10 +116,8 @@ def marked(
 
 
 def _candidates(kept: pl.DataFrame, every: pl.DataFrame) -> pl.DataFrame:
-    """What evidence may be about: each list of tokens as given, with each target of its text.
-
-    Offsets and the length of the text are null where rows with the same tokens differ in them.
-    """
+    """What evidence may be about: each list of tokens as given, with each target of its text, and
+    its offsets and text where rows with the same tokens agree in them."""
     told = (
         pl.when(pl.col(name).drop_nulls().n_unique() == 1).then(pl.col(name).drop_nulls().first())
         for name in ("offsets", "text")
