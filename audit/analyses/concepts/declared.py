@@ -121,8 +121,7 @@ TABLES: Mapping[str, Table] = {
         chance("reason", "Why it is not tested", type="string"),
         _chance,
         count(
-            "instances without_concept several_concepts",
-            "With one concept|With none|With several",
+            "instances without_concept several_concepts", "With one concept|With none|With several"
         ),
     ),
     "classes": folded(

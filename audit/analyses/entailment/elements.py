@@ -9,12 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.analyses.entailment.dataset import (
-    WHOLE,
-    in_report_order,
-    place_of_split,
-    with_share,
-)
+from audit.analyses.entailment.dataset import WHOLE, in_report_order, place_of_split, with_share
 from audit.analyses.entailment.declared import TABLES
 from audit.base.declared import schema
 
@@ -26,9 +21,7 @@ words; or the tail is not the head with one mention of the instance replaced by 
 head itself, or something else. Where the instance is a part of a word only, as “take” in “takes”, a
 tail with that part replaced is right, and with any other one the head lacks the instance."""
 MISMATCHES = schema(
-    ("id", pl.String),
-    ("row", pl.Int64),
-    ("relation fault column value proposed", pl.String),
+    ("id", pl.String), ("row", pl.Int64), ("relation fault column value proposed", pl.String)
 )
 """One row per tuple that does not fit, in the order of the tuples. ``proposed`` would make the
 ``column`` fit; it is null where the head lacks the instance, and nothing can be proposed."""

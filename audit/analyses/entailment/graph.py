@@ -94,7 +94,7 @@ def graph_of(tuples: pl.DataFrame, context: pl.Expr = MERGED) -> TextGraph:
     known = pl.concat(others[name] for name in names).unique().sort()
     kinds = {"relation": pl.Enum(sorted(RELATIONS)), **dict.fromkeys(names, pl.Enum(known))}
     edges = (
-        others.cast(kinds)
+        others.with_columns(pl.col(name).cast(of) for name, of in kinds.items())
         .group_by(*kinds)
         .agg(
             valid=pl.col("valid").sum().cast(pl.Int64),

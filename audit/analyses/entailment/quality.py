@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.analyses.entailment.dataset import (
-    ELEMENTS,
-    KEY,
-    in_report_order,
-    over_all,
-    with_share,
-)
+from audit.analyses.entailment.dataset import ELEMENTS, KEY, in_report_order, over_all, with_share
 from audit.analyses.entailment.declared import ALL, TABLES
 from audit.base.declared import finite, schema
 from audit.engine.statistics.intervals import wilson

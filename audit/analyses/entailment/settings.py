@@ -31,8 +31,7 @@ class Entailing(Stored):
     """The settings for auditing an entailment graph."""
 
     files: Annotated[
-        Files,
-        Argument("Tuples: one file, one per split, or a folder of these.", metavar="FILE..."),
+        Files, Argument("Tuples: one file, one per split, or a folder of these.", metavar="FILE...")
     ]
     kind: Annotated[
         Literal["tuples", "premises", "hypernyms"],

@@ -15,17 +15,10 @@ from audit.base.dag import BoolArray, FloatArray
 from audit.base.declared import schema
 from audit.base.errors import InputError, SchemaError, first_cases
 
-MISSING = "evidence_missing_value"
-UNMATCHED = "evidence_of_no_row"
-UNFIT = "evidence_length_differs"
-AMBIGUOUS = "evidence_ambiguous"
-NO_MASK = "evidence_outside_0_to_1"
-NO_OFFSETS = "evidence_without_offsets"
-OUTSIDE = "evidence_outside_text"
-CONFLICTING = "evidence_conflicting"
 EVIDENCE_REASONS = (
-    *(MISSING, UNMATCHED, UNFIT, AMBIGUOUS, NO_MASK),
-    *(NO_OFFSETS, OUTSIDE, CONFLICTING),
+    *("evidence_missing_value", "evidence_of_no_row", "evidence_length_differs"),
+    *("evidence_ambiguous", "evidence_outside_0_to_1", "evidence_without_offsets"),
+    *("evidence_outside_text", "evidence_conflicting"),
 )
 """Why evidence is left out, as the ledger counts it.
 
@@ -35,6 +28,7 @@ with a value outside of 0 to 1, or none; spans without offsets of the tokens, on
 spans that are no pair, empty, reversed or beyond the text; and different evidence for one text and
 target.
 """
+MISSING, UNMATCHED, UNFIT, AMBIGUOUS, NO_MASK, NO_OFFSETS, OUTSIDE, CONFLICTING = EVIDENCE_REASONS
 KINDS: Mapping[str, str] = {
     "marks": "marks",
     "spans": "spans",
