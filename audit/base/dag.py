@@ -245,7 +245,9 @@ def shortcuts(edges: Sparse) -> IntArray:
     child, parent = edge_ends(edges)
     reach, n_parents = closure(edges), np.diff(edges.indptr)
     through = np.full(len(child), -1, np.int64)
-    possible = np.flatnonzero(n_parents[child] > 1)
+    ways = csr_array((edges @ reach).multiply(edges))  # to the parent of each edge, itself included
+    ways.sort_indices()
+    possible = np.flatnonzero(ways.data > 1)
     parts = np.array_split(possible, len(possible) // _AT_ONCE + 1) if len(possible) else []
     for some in parts:
         others = rows(edges, child[some])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from datetime import date
+from inspect import getfile
+from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
@@ -12,9 +15,11 @@ from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
 from audit.base.settings import Option
+from audit.checks.analysis import FileAnalysis
 from audit.cli.app import COMMANDS
 from audit.cli.declared import declared, options_of
 from audit.cli.run import run
+from audit.runs.analyses import ANALYSES
 from audit.runs.sealed_run import Manifest
 from audit.runs.settings import Judging, Settings
 
@@ -78,3 +83,12 @@ def test_every_field_of_settings_is_an_option_or_of_an_analysis() -> None:
 
     assert set(Settings.__dataclass_fields__) - stated == {"today", "analyses", "labels_of"}
     assert set(Judging.__dataclass_fields__) - stated == {"today"}
+
+
+@pytest.mark.parametrize("analysis", ANALYSES)
+def test_an_analysis_reads_whatever_is_stated_of_it(analysis: type[FileAnalysis]) -> None:
+    sources = [path.read_text("utf-8") for path in Path(getfile(analysis)).parent.glob("*.py")]
+    nodes = [node for source in sources for node in ast.walk(ast.parse(source))]
+
+    read = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    assert {*analysis.stated_by.__dataclass_fields__} <= read

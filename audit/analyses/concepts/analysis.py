@@ -10,30 +10,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
-from audit.analyses.concepts.beside_tests import (
-    control_rows,
-    iteration_rows,
-    layer_curves,
-    layer_rows,
-)
+from audit.analyses.concepts import beside_tests, facets, tests_of_concepts
 from audit.analyses.concepts.declared import FACTS, HEADLINES, SAYS, TABLES
-from audit.analyses.concepts.facets import (
-    FACETS,
-    Described,
-    describe,
-    facets_from_depths,
-    read_facets,
-)
 from audit.analyses.concepts.node_probes import node_frame
 from audit.analyses.concepts.probes import quiet_fits, scaled
 from audit.analyses.concepts.reading import Representations, read_representations
 from audit.analyses.concepts.settings import Testing
-from audit.analyses.concepts.tests_of_concepts import (
-    Scene,
-    pair_answers,
-    points_of,
-    unseen_answers,
-)
 from audit.analyses.concepts.verdicts import EQUIVALENCE_LEVEL, LIMIT, MARGIN, parts_of, tests_of
 from audit.base.errors import InputError, first_cases, refuse_unknown
 from audit.base.machine import cores, require_package
@@ -71,7 +53,11 @@ class Concepts(FileAnalysis):
                 hint="--facets FILE, or --depth 1",
             )
         progress("reading representations")
-        stated = read_facets(settings.facets) if settings.facets else pl.DataFrame(schema=FACETS)
+        stated = (
+            facets.read_facets(settings.facets)
+            if settings.facets
+            else pl.DataFrame(schema=facets.FACETS)
+        )
         return cls(read_representations(settings.representations), stated, settings)
 
     def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:
@@ -89,8 +75,8 @@ class Concepts(FileAnalysis):
         given = _with_nodes(self.given, dataset)
         layer = settings.layer or list(given.layers)[-1]
         refuse_unknown(layer, given.layers, "the name of a layer", "layers")
-        depths = facets_from_depths(dataset.hierarchy, settings.depths)
-        described = describe(given.instances["labels"], pl.concat([self.facets, depths]))
+        depths = facets.facets_from_depths(dataset.hierarchy, settings.depths)
+        described = facets.describe(given.instances["labels"], pl.concat([self.facets, depths]))
         seeds = range(seed, seed + settings.seeds)
         parts: tuple[list[Any], ...] = ([], [], [], [], [])
         with quiet_fits(), ThreadPoolExecutor(cores()) as pool:
@@ -104,12 +90,12 @@ class Concepts(FileAnalysis):
             nodes = node_frame(dataset.hierarchy, given.layers, layer, known, seeds)
         answers, curves, controls, iterations, judged = parts
         of_class = described.class_of[sorted({*judged})]
-        points = points_of(answers, described.classes["class"])
+        points = tests_of_concepts.points_of(answers, described.classes["class"])
         told = parts_of(described, points, np.bincount(of_class, minlength=len(described.classes)))
         frames = {
             "tests": tests_of(described, told),
             "parts": told,
-            "layer_curves": layer_curves(curves, described.ledger["used"]),
+            "layer_curves": beside_tests.layer_curves(curves, described.ledger["used"]),
             "nodes": nodes,
             "controls": TABLES["controls"].frame(controls),
             "iterations": TABLES["iterations"].frame(iterations),
@@ -133,32 +119,37 @@ class Concepts(FileAnalysis):
 
 
 def _split(
-    given: Representations, described: Described, layer: str, first: int, seed: int
+    given: Representations, described: facets.Described, layer: str, first: int, seed: int
 ) -> tuple[list[Any], ...]:
     """What is measured of one split, and the instances that are judged."""
     rows, quarter = described.draw(given.instances["id"].to_list(), seed)
     scenes = {
-        name: Scene(described, seed, rows, quarter, scaled(of[rows].astype(np.float64)))
+        name: tests_of_concepts.Scene(
+            described, seed, rows, quarter, scaled(of[rows].astype(np.float64))
+        )
         for name, of in given.layers.items()
     }
     scene = scenes[layer]
-    pairs = pair_answers(scene, given.instances, first=seed == first)
+    pairs = tests_of_concepts.pair_answers(scene, given.instances, first=seed == first)
     curves = [
         {"layer": name, "place": place, **row}
         for place, (name, own) in enumerate(scenes.items())
-        for row in layer_rows(own)
+        for row in beside_tests.layer_rows(own)
     ]
-    answers = [*unseen_answers(scene), *pairs]
+    answers = [*tests_of_concepts.unseen_answers(scene), *pairs]
     judged = rows[scene.judging].tolist()
-    return answers, curves, [*control_rows(scene)], [*iteration_rows(scene)], judged
+    return (
+        answers,
+        curves,
+        [*beside_tests.control_rows(scene)],
+        [*beside_tests.iteration_rows(scene)],
+        judged,
+    )
 
 
 def _with_nodes(given: Representations, dataset: LabelDataset) -> Representations:
-    """Representations with labels and predictions as the hierarchy writes them, where it has them.
-
-    Other instances than those of the dataset are refused, and predictions of which none is a label
-    or a node, such as the numbers of classes.
-    """
+    """Representations with labels and predictions as the hierarchy writes them; InputError for
+    other instances than those of the dataset, and for predictions that are numbers of classes."""
     node_of = dict(dataset.mappings.drop_nulls("node").select("label", "node").iter_rows())
     instances = given.instances.with_columns(
         pl.col("labels").list.eval(pl.element().replace(node_of)),

@@ -46,11 +46,8 @@ def control_rows(scene: Scene) -> Iterator[Row]:
 
 
 def iteration_rows(scene: Scene) -> Iterator[Row]:
-    """What probes and answers still read after each iteration of INLP, and after LEACE.
-
-    Ablation is fitted on one quarter of the instances, judged on another; probes are those of the
-    other half.
-    """
+    """What probes of the other half, and answers, still read after each iteration of INLP, and
+    after LEACE: ablation is fitted on one quarter of the instances, judged on another."""
     names, places = scene.described.dimensions, scene.described.fit
     for place in scene.described.fit:
         known = scene.codes[:, place] >= 0
@@ -117,12 +114,8 @@ def layer_rows(scene: Scene) -> Iterator[Row]:
 
 
 def layer_curves(rows: Sequence[Row], used: int) -> pl.DataFrame:
-    """The table ``layer_curves``: means over splits, with Wilson intervals of shares.
-
-    Args:
-        rows: As `layer_rows` gives them, with ``layer`` and its ``place``.
-        used: Number of instances in tests.
-    """
+    """The table ``layer_curves``: means over splits of `layer_rows` with ``layer`` and its
+    ``place``, and Wilson intervals of shares of the instances ``used`` in tests."""
     table = TABLES["layer_curves"].frame(rows)
     means = table.group_by("layer", "place", "measure", "dimension", maintain_order=True).agg(
         pl.col("value", "chance").mean(),

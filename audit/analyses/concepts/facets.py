@@ -35,9 +35,7 @@ BETWEEN = " / "
 def read_facets(path: Path | str) -> pl.DataFrame:
     """Read the columns ``node, dimension, concept`` of a table as `FACETS`; all are crossed.
 
-    Raises:
-        InputError: If the file cannot be read.
-        SchemaError: If it has no row, a column is missing, or a value is blank.
+    SchemaError if there is no row, a column is missing, or a value is blank.
     """
     source = open_table(Path(path))
     table = pick(source.frame(), source, node="node", dimension="dimension", concept="concept")
@@ -52,11 +50,8 @@ def read_facets(path: Path | str) -> pl.DataFrame:
 def facets_from_depths(hierarchy: Hierarchy, depths: Sequence[int]) -> pl.DataFrame:
     """Nested dimensions: the ancestors of nodes at depths of a hierarchy, the node itself included.
 
-    A node with no ancestor at a depth, or with several, has no concept there. Depths at which
-    there are no two concepts are left out.
-
-    Args:
-        depths: Depths (longest path; the root has 0), each once.
+    A node with no ancestor at a depth, or with several, has no concept there. Depths (longest path
+    from the root) at which there are no two concepts are left out.
     """
     ends, names = hierarchy.closure.tocoo(), pl.Series(hierarchy.nodes, dtype=pl.String)
     above = pl.DataFrame({"node": names.gather(ends.row), "concept": names.gather(ends.col)})
@@ -165,18 +160,12 @@ class Described:
 
 
 def describe(labels: pl.Series, facets: pl.DataFrame) -> Described:
-    """Find the concepts and the class of every instance.
+    """Find the concepts and the class of every instance by its labels, a list, and `FACETS`.
 
     Labels that are described alike form a class; where a dimension is nested and no instance has
     several labels, each label is a class. Instances without concepts, with several in a crossed
-    dimension, or alone in their class are left out and counted.
-
-    Args:
-        labels: The labels of each instance, lists.
-        facets: Columns `FACETS`.
-
-    Raises:
-        InputError: If no class of two instances is described.
+    dimension, or alone in their class are left out and counted. InputError if no class of two
+    instances is described.
     """
     kinds, codes = _kinds(facets), codes_of(labels, facets)
     crossed = ~kinds["nested"].to_numpy()

@@ -234,8 +234,7 @@ def _areas(
 ) -> Iterator[Area]:
     """Areas of tested nodes against all others, or of the instances of just one of two nodes.
 
-    Placements of ``rows`` are means over the halves; one in which nothing is judged, or was fitted,
-    does not count. ``own`` and ``other`` are places among the tested nodes.
+    Placements are means over the halves in which something is judged, and was fitted.
     """
     judged = [np.flatnonzero(~half[rows]) for half in below.halves[: len(fitted)]]
     for start in range(0, len(own), BLOCK):
@@ -313,11 +312,8 @@ def _hardest(z: FloatArray, below: Below, fitted: Sequence[_Fitted]) -> dict[int
 
 
 def _closest(z: FloatArray, below: Below, parent: int, fitted: Sequence[_Fitted]) -> IntArray:
-    """The siblings of each child whose scores lie closest, as pairs of places, shape (pairs, 2).
-
-    Distances are in standard deviations of the difference of two children's scores, summed over the
-    halves; none counts where there is nothing to tell a child from.
-    """
+    """The siblings of each child whose scores lie closest, as pairs of places, shape (pairs, 2), in
+    standard deviations of the difference of two children's scores, summed over the halves."""
     rows, own = below.rows(parent), below.families[parent]
     gaps = np.zeros((len(own), len(own)))
     for half, (_, directions) in zip(below.halves, fitted, strict=False):

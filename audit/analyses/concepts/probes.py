@@ -55,9 +55,11 @@ def fit(z: FloatArray, target: IntArray, *, exact: bool = False) -> Probe:
     from sklearn import config_context
     from sklearn.linear_model import LogisticRegression
 
-    model = LogisticRegression(C=1.0, class_weight="balanced", max_iter=300, tol=1e-4)
+    model = LogisticRegression(C=1.0, max_iter=300, tol=1e-4)
+    counts = np.bincount(target)
+    balanced = len(target) / (np.count_nonzero(counts) * counts[target])
     with config_context(assume_finite=True, skip_parameter_validation=True):
-        model.fit(z if exact else z.astype(np.float32), target)
+        model.fit(z if exact else z.astype(np.float32), target, balanced)
     weight, bias = model.coef_.astype(np.float64), model.intercept_.astype(np.float64)
     if len(weight) == 1:
         weight, bias = np.vstack([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2

@@ -40,14 +40,10 @@ def _verdict(passes: pl.Expr, fails: pl.Expr) -> pl.Expr:
 
 
 def parts_of(described: Described, points: pl.DataFrame, instances: IntArray) -> pl.DataFrame:
-    """The table ``parts``, family after family.
+    """The table ``parts``, family after family, of points and the judged instances of each class.
 
     ``verdict`` is that of the accuracy as it is, ``interval_verdict`` what the interval allows:
     undecided where it holds both sides of a limit.
-
-    Args:
-        points: As `audit.analyses.concepts.tests_of_concepts.points_of` gives them.
-        instances: Different instances of each class that were judged, shape (classes,).
     """
     rows = []
     for key, own in points.group_by(of.KEYS, maintain_order=True):

@@ -100,10 +100,8 @@ class Entailment(FileAnalysis):
         """
         tuples, positives, given = self.dataset.tuples, self.positives, self.given
         progress("counting tuples and words")
-        mismatches, (weak, weakly_labelled) = (
-            elements.mismatched(tuples),
-            quality.weak_labels(tuples),
-        )
+        mismatches = elements.mismatched(tuples)
+        weak, weakly_labelled = quality.weak_labels(tuples)
         tables = {
             "quality_totals": quality.totals(tuples),
             "quality_diversity": quality.diversity(tuples),
@@ -123,9 +121,8 @@ class Entailment(FileAnalysis):
         tables, ledgers = tables | detected, {"predictions": predicted}
         if "generations" in given:
             meteor = self.settings.meteor
-            found, ledgers["generations"] = measure_generation(
-                tuples, given["generations"], meteor, progress
-            )
+            texts = given["generations"]
+            found, ledgers["generations"] = measure_generation(tuples, texts, meteor, progress)
             tables |= found
         if "ratings" in given:
             found, ledgers["ratings"] = rating_tables(given["ratings"], tuples)

@@ -43,12 +43,8 @@ def _read(
 ) -> Records:
     """The rows of some files that can be used, and the number of others by reason.
 
-    Args:
-        roles: Names that the column of each role may have, beside ``id`` and ``model``.
-        meaning: Function of the rows of a file, with null for roles that it lacks, to rows with
-            `columns` and ``refused``: why one cannot be used. A model without a name is called as
-            the file, up to the first dot.
-        keys: Columns that together name one answer, which may be given once.
+    ``meaning`` makes `columns` and ``refused``, why a row cannot be used, of the roles of a file; a
+    model without a name is called as the file. ``keys`` name one answer, which may be given once.
     """
     names = {"id": ["id"], "model": ["model"], **roles}
     kept, parts, where = {**columns, "refused": pl.String}, [], ", ".join(map(str, paths))
@@ -141,9 +137,8 @@ def _with_scores(rows: pl.DataFrame, path: Path) -> pl.DataFrame:
 def said_valid(answer: pl.Expr) -> pl.Expr:
     """Whether a free answer says valid, invalid, or (null) neither.
 
-    The first word decides if it is yes, true or valid, or no, false or invalid, else the last one
-    if it is yes or no; else the answer says what the only ones of these words in it say, unless it
-    has a "not".
+    The first word decides if it is one of these, else a last yes or no; else what the only ones of
+    these words in it say, unless it has a "not".
     """
     words = answer.str.to_lowercase().str.extract_all(r"\p{L}+")
     said = {True: ["yes", "true", "valid"], False: ["no", "false", "invalid"]}

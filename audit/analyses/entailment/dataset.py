@@ -47,16 +47,9 @@ vote is known. ``row`` counts the records of all files from 1, those that were r
 
 @dataclass(frozen=True, eq=False)
 class EntailmentDataset:
-    """Tuples of a head event, a relation, a tail event, an instance, a concept, and validity.
+    """Tuples, columns `TUPLES`, of ``rows_read`` records, of which some were ``refused`` by reason.
 
-    Args:
-        tuples: The tuples, columns `TUPLES`.
-        rows_read: Number of records read; each was kept or refused.
-        refused: Number of records refused, by reason.
-        sources: The files.
-        annotators: Number of annotators with a column of votes.
-        numbered: Whether ids are the numbers of records from 0, since the files have none.
-        readings: What labels were taken to mean.
+    They are ``numbered`` where ids are the numbers of records from 0, since the files have none.
     """
 
     tuples: pl.DataFrame
@@ -70,11 +63,7 @@ class EntailmentDataset:
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """What models are asked about: rows with ``head, relation, instance``.
-
-    Args:
-        split: The test set, or ``all``.
-    """
+    """What models are asked about: rows with ``head, relation, instance``, of the test or all."""
 
     rows: pl.DataFrame
     split: str

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
+from audit.analyses.tables import folded, table
 from audit.base.declared import (
     NONE,
-    Column,
     Columns,
     Mark,
     Table,
@@ -35,12 +34,7 @@ SHOWN = 20
 """Rows of a table of cases that are shared, the first of each relation; a run keeps all."""
 
 
-def _table(title: str, row: str, *columns: tuple[Column, ...], **more: Any) -> Table:
-    return Table(Columns(*columns), title=title, row=row, **more)
-
-
-_folded = partial(_table, fold=True)
-_cases = partial(_folded, most=SHOWN, each="relation")
+_cases = partial(folded, most=SHOWN, each="relation")
 _relation = text("relation", "Relation")
 _split = text("relation split", "Relation|Split")
 _model = text("model trained_on relation split", "Model|Trained on|Relation|Split")
@@ -50,7 +44,7 @@ _edge = text("relation instance concept", "Relation|Text|Below")
 _context = (*flag("one_context", "One head"), *text("head", "Head"))
 
 TABLES: Mapping[str, Table] = {
-    "quality_totals": _table(
+    "quality_totals": table(
         "Tuples that are valid",
         "a relation and split",
         _split,
@@ -58,7 +52,7 @@ TABLES: Mapping[str, Table] = {
         count("tuples valid"),
         across="split",
     ),
-    "quality_agreement": _table(
+    "quality_agreement": table(
         "Agreement of votes",
         "a relation and measure",
         _relation,
@@ -69,7 +63,7 @@ TABLES: Mapping[str, Table] = {
         count("votes", of=NONE),
         across="measure",
     ),
-    "graph_relations": _table(
+    "graph_relations": table(
         "The graph of each relation",
         "a relation",
         _relation,
@@ -81,7 +75,7 @@ TABLES: Mapping[str, Table] = {
             of=NONE,
         ),
     ),
-    "graph_neighbourhoods": _table(
+    "graph_neighbourhoods": table(
         "The graph around findings",
         "an edge between texts of findings",
         text("relation child parent", "Relation|Text|Below"),
@@ -96,7 +90,7 @@ TABLES: Mapping[str, Table] = {
             ),
         ),
     ),
-    "detection_measured": _table(
+    "detection_measured": table(
         "Separating valid from invalid",
         "a model or baseline, relation, split and measure",
         key("kind", "By"),
@@ -120,7 +114,7 @@ TABLES: Mapping[str, Table] = {
             ),
         ),
     ),
-    "generation_measured": _table(
+    "generation_measured": table(
         "Generated concepts against references",
         "a model, relation, split and measure",
         _writer,
@@ -131,7 +125,7 @@ TABLES: Mapping[str, Table] = {
         first=9,
         across="relation",
     ),
-    "quality_diversity": _folded(
+    "quality_diversity": folded(
         "Words, unique concepts and social heads",
         "a relation",
         _relation,
@@ -141,7 +135,7 @@ TABLES: Mapping[str, Table] = {
         count("tuples", "Tuples"),
         count("vocabulary edges heads social_heads", "Words|Edges|Heads", of=NONE),
     ),
-    "quality_references": _folded(
+    "quality_references": folded(
         "Valid tuples of an instance",
         "a relation and split",
         _split,
@@ -150,7 +144,7 @@ TABLES: Mapping[str, Table] = {
         count("instances identified", of=NONE),
         across="split",
     ),
-    "quality_generation_set": _folded(
+    "quality_generation_set": folded(
         "The generation set beside the valid tuples",
         "a relation",
         _relation,
@@ -159,7 +153,7 @@ TABLES: Mapping[str, Table] = {
         count("both only_detection", "In both|Valid alone"),
         count("only_generation not_valid", "In the set alone|Not valid", of=NONE),
     ),
-    "quality_consistency": _folded(
+    "quality_consistency": folded(
         "Elements that do not fit each other",
         "a relation and fault",
         _relation,
@@ -167,14 +161,14 @@ TABLES: Mapping[str, Table] = {
         _share(of="faulty tuples"),
         count("tuples faulty", "Tuples|Faulty"),
     ),
-    "quality_shared_keys": _folded(
+    "quality_shared_keys": folded(
         "Heads with an instance that two splits share",
         "two splits",
         text("split other", "Split|With"),
         _share(of="shared keys"),
         count("keys shared", "Heads|Shared", of=NONE),
     ),
-    "quality_weak": _folded(
+    "quality_weak": folded(
         "Labels that few votes support",
         "a relation",
         _relation,
@@ -208,7 +202,7 @@ TABLES: Mapping[str, Table] = {
         count("invalid", "Denied"),
         count("chains", "Chains", of=NONE),
     ),
-    "graph_lint": _folded(
+    "graph_lint": folded(
         "What audit lint says of the graph",
         "a relation and rule",
         _relation,
@@ -216,7 +210,7 @@ TABLES: Mapping[str, Table] = {
         texts("first", "First"),
         count("n of", "Number|Out of", of=NONE),
     ),
-    "generation_ratings": _folded(
+    "generation_ratings": folded(
         "Ratings of people",
         "a model, relation and level",
         text("model relation level", "Model|Relation|Level"),

@@ -14,25 +14,17 @@ from audit.base.dag import BoolArray, FloatArray
 from audit.base.declared import finite
 from audit.base.progress import Progress, silent
 from audit.data.records import Records
-from audit.engine.scores.two_classes import (
-    aps,
-    aps_trapezoid,
-    average_precision,
-    macro_f1,
-    majority_macro_f1,
-    random_macro_f1,
-    roc_auc,
-)
+from audit.engine.scores import two_classes
 from audit.engine.statistics.intervals import wilson_of_marks
 from audit.engine.statistics.resampling import GroupBootstrap, unit_keys, with_interval
 
 THRESHOLD = 0.5
 """Score from which a tuple is predicted valid."""
 RANKING = {
-    "roc_auc": roc_auc,
-    "average_precision": average_precision,
-    "aps": aps,
-    "aps_trapezoid": aps_trapezoid,
+    "roc_auc": two_classes.roc_auc,
+    "average_precision": two_classes.average_precision,
+    "aps": two_classes.aps,
+    "aps_trapezoid": two_classes.aps_trapezoid,
 }
 """Measures of scores that only use their order; they need a score of every answered tuple."""
 MEASURES = ("accuracy", "macro_f1", *RANKING)
@@ -42,7 +34,6 @@ FOLDS = 5
 LEVELS = 4_096
 """Largest number of different scores in a replicate: neighbours beyond it count as tied, which
 moves the ends of an interval by less than one part in a thousand."""
-
 
 _MODEL = ["kind", "model", "trained_on"]
 _ANSWER = ["id", "predicted", "score", "unparsable"]
@@ -80,9 +71,8 @@ def measure_detection(
 def _baselines(tuples: pl.DataFrame, asked: Questions) -> pl.DataFrame:
     """Answers to every tuple that look at nothing, at the concept, or at the head alone.
 
-    They learn from the training split, or without one from the other folds of the tuples
-    themselves; a hash of head and instance decides the fold, as it does of splits. The score of a
-    concept, or head, with k of n valid tuples is ``(k + share of the relation) / (n + 1)``.
+    They learn from the training split, or without one from other folds, by a hash of head and
+    instance; with k of n valid tuples the score is ``(k + share of the relation) / (n + 1)``.
     """
     train, known = tuples.filter(split=TRAIN), pl.col("learned")
     fold = pl.Series(unit_keys(asked.keys.to_list(), seed=1) % np.uint64(FOLDS)).cast(pl.Int64)
@@ -142,7 +132,7 @@ def _measured(asked: Questions, answers: pl.DataFrame) -> Iterator[dict[str, Any
                 truth == said,
                 (truth & said, ~truth & said, truth & ~said, ~truth & ~said),
             )
-            f1 = macro_f1(*drawn.sums(np.column_stack(cells).astype(np.float64)).T)
+            f1 = two_classes.macro_f1(*drawn.sums(np.column_stack(cells).astype(np.float64)).T)
             ranked = _ranked(drawn, truth, own["score"].to_numpy()) if scored else {}
             found = {"macro_f1": f1, **ranked}.items()
             estimates["accuracy"] = right.mean(), *wilson_of_marks(right, drawn.group)
@@ -164,9 +154,9 @@ def _by_chance(about: Mapping[str, Any], truth: BoolArray, said: BoolArray) -> d
     q, given = float(truth.mean()), np.unique(said)
     ranking = {"roc_auc": 0.5, "average_precision": q} if 0 < q < 1 else {}
     if about["model"] == "random":
-        return {"accuracy": 0.5, "macro_f1": random_macro_f1(q)} | ranking
+        return {"accuracy": 0.5, "macro_f1": two_classes.random_macro_f1(q)} | ranking
     share = q if given[0] else 1 - q
-    chance = {"accuracy": share, "macro_f1": majority_macro_f1(share)} | ranking
+    chance = {"accuracy": share, "macro_f1": two_classes.majority_macro_f1(share)} | ranking
     return chance if about["model"] == "majority" and len(given) == 1 else {}
 
 

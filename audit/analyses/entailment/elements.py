@@ -9,12 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.analyses.entailment.dataset import (
-    WHOLE,
-    in_report_order,
-    place_of_split,
-    with_share,
-)
+from audit.analyses.entailment.dataset import WHOLE, in_report_order, place_of_split, with_share
 from audit.analyses.entailment.declared import TABLES
 from audit.base.declared import schema
 
@@ -26,9 +21,7 @@ words; or the tail is not the head with one mention of the instance replaced by 
 head itself, or something else. Where the instance is a part of a word only, as “take” in “takes”, a
 tail with that part replaced is right, and with any other one the head lacks the instance."""
 MISMATCHES = schema(
-    ("id", pl.String),
-    ("row", pl.Int64),
-    ("relation fault column value proposed", pl.String),
+    ("id", pl.String), ("row", pl.Int64), ("relation fault column value proposed", pl.String)
 )
 """One row per tuple that does not fit, in the order of the tuples. ``proposed`` would make the
 ``column`` fit; it is null where the head lacks the instance, and nothing can be proposed."""
@@ -80,10 +73,8 @@ def _mismatch(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _proposed(head: str, instance: str, concept: str) -> str | None:
-    """The head with the first mention of the instance replaced; None if no whole words are one.
-
-    The article before it becomes "an" where the concept begins with a vowel, and else "a".
-    """
+    """The head with the first mention of the instance, and its article, replaced; None if no whole
+    words are one."""
     mention = r"\s+".join(re.escape(word) for word in instance.split())
     article = "an" if concept[:1].lower() in tuple("aeiou") else "a"
 

@@ -30,13 +30,8 @@ def measure_generation(
 ) -> tuple[dict[str, pl.DataFrame], Mapping[str, int]]:
     """Compare generated concepts with the valid ones of the same head, relation and instance.
 
-    References are those of the test set, or of all tuples where there is none.
-
-    Args:
-        meteor: A WordNet folder, which adds METEOR.
-
-    Returns:
-        The tables by name, and what became of the rows; all counts but ``rows_read`` add up to it.
+    References are those of the test set, or of all tuples where there is none; a WordNet folder
+    adds METEOR. Beside the tables it says what became of the rows; counts add up to ``rows_read``.
 
     Raises:
         InputError: If a model has two texts for an instance, the folder is no WordNet with all
@@ -78,11 +73,8 @@ def measure_generation(
 def _measured(
     instances: Questions, texts: pl.DataFrame, counts: FloatArray
 ) -> Iterator[dict[str, Any]]:
-    """Rows of ``generation_measured`` of one model.
-
-    Args:
-        counts: What each text adds to both sums of each of `MEASURES`, shape (n, 2 * measures).
-    """
+    """Rows of ``generation_measured`` of one model, whose texts add ``counts`` to both sums of each
+    of `MEASURES`, shape (n, 2 * measures)."""
     row = texts["row"].cast(pl.Int64).to_numpy()
     several = texts["references"].list.len().cast(pl.Float64).to_numpy()
     for relation, own in parts_by_relation(texts["relation"]).items():

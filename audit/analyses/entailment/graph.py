@@ -10,19 +10,10 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array, vstack
 
-from audit.analyses.entailment.dataset import WHOLE, in_report_order
+from audit.analyses.entailment.dataset import RELATIONS, WHOLE, in_report_order
 from audit.analyses.entailment.declared import TABLES
-from audit.base.dag import (
-    SYNTHETIC_ROOT,
-    IntArray,
-    Sparse,
-    condensed,
-    edge_ends,
-    edge_matrix,
-    one_way,
-    shortest_cycle,
-    strong_components,
-)
+from audit.base import dag
+from audit.base.dag import IntArray, Sparse, edge_ends
 from audit.base.declared import schema
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.lint import lint_hierarchy
@@ -44,8 +35,8 @@ class TextGraph:
 
     Args:
         texts: ``relation, context, text``, sorted; the number of a row is the index of the node.
-        edges: One row per edge and context, with ``valid, invalid, heads`` (counts of tuples, and
-            of heads) and ``child, parent`` (indices of nodes), sorted by the last two.
+        edges: A row per edge and context, sorted by ``child, parent``, the indices of its nodes;
+            ``valid, invalid, heads`` are counts of tuples, and of heads.
     """
 
     texts: pl.DataFrame
@@ -54,7 +45,9 @@ class TextGraph:
     def matrix(self, rows: pl.Expr) -> Sparse:
         """Some edges, shape (n, n)."""
         chosen = self.edges.filter(rows)
-        return edge_matrix(chosen["child"].to_numpy(), chosen["parent"].to_numpy(), len(self.texts))
+        return dag.edge_matrix(
+            chosen["child"].to_numpy(), chosen["parent"].to_numpy(), len(self.texts)
+        )
 
     @cached_property
     def valid(self) -> Sparse:
@@ -64,7 +57,7 @@ class TextGraph:
     @cached_property
     def component(self) -> IntArray:
         """Strongly connected component of each node by valid edges, shape (n,)."""
-        return strong_components(self.valid)
+        return dag.strong_components(self.valid)
 
     @cached_property
     def chained(self) -> Sparse:
@@ -96,19 +89,33 @@ def graph_of(tuples: pl.DataFrame, context: pl.Expr = MERGED) -> TextGraph:
 
     Nodes and edges are numbered in the order of their texts.
     """
+    names = ["context", *EDGE[1:]]
     others = tuples.filter(pl.col("instance") != pl.col("concept")).with_columns(context=context)
-    keys = ["relation", "context"]
-    edges = others.group_by(*keys, "instance", "concept").agg(
-        valid=pl.col("valid").sum().cast(pl.Int64),
-        invalid=(~pl.col("valid")).sum().cast(pl.Int64),
-        heads=pl.col("head").n_unique().cast(pl.Int64),
+    known = pl.concat(others[name] for name in names).unique().sort()
+    kinds = {"relation": pl.Enum(sorted(RELATIONS)), **dict.fromkeys(names, pl.Enum(known))}
+    edges = (
+        others.with_columns(pl.col(name).cast(of) for name, of in kinds.items())
+        .group_by(*kinds)
+        .agg(
+            valid=pl.col("valid").sum().cast(pl.Int64),
+            invalid=(~pl.col("valid")).sum().cast(pl.Int64),
+            heads=pl.col("head").n_unique().cast(pl.Int64),
+        )
     )
-    texts = pl.concat(edges.select(*keys, text=end) for end in EDGE[1:]).unique()
-    texts = texts.sort(*keys, "text")
-    for end, name in (("instance", "child"), ("concept", "parent")):
-        place = texts.select(*keys, pl.int_range(pl.len()).alias(name), pl.col("text").alias(end))
-        edges = edges.join(place, on=[*keys, end], how="left")
-    return TextGraph(texts, edges.sort("child", "parent"))
+    relation, *codes = (edges[name].to_physical().to_numpy().astype(np.int64) for name in kinds)
+    above = relation * len(known) + codes[0]
+    ends = np.concatenate([above * len(known) + end for end in codes[1:]])
+    found, node = np.unique(ends, return_inverse=True)
+    above, text = np.divmod(found, max(len(known), 1))
+    relation, of = np.divmod(above, max(len(known), 1))
+    texts = {"relation": kinds["relation"].categories, "context": known, "text": known}
+    places = zip(texts.items(), (relation, of, text), strict=True)
+    child, parent = np.split(node, 2)
+    numbered = edges.with_columns(child=child, parent=parent).sort("child", "parent")
+    return TextGraph(
+        pl.DataFrame({name: values.gather(at) for (name, values), at in places}),
+        numbered.cast(dict.fromkeys(kinds, pl.String)),
+    )
 
 
 def measure_graph(tuples: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -154,8 +161,7 @@ def _under_one_head(found: Iterable[pl.DataFrame], *keys: str) -> pl.DataFrame:
 def contradictions(*graphs: TextGraph) -> pl.DataFrame:
     """Edges that are valid and invalid, and denied ones between texts of one component.
 
-    Args:
-        graphs: That of all contexts together, and that by context; so in what follows.
+    Of the graph of all contexts together, and of that by context; so in what follows.
     """
 
     def found(graph: TextGraph) -> pl.DataFrame:
@@ -219,7 +225,7 @@ _CYCLES = schema(
 
 def _cycles(graph: TextGraph) -> pl.DataFrame:
     """Each component of several texts, in the order of their first ones, with a shortest cycle."""
-    alone, component, rows = one_way(graph.valid), graph.component, []
+    alone, component, rows = dag.one_way(graph.valid), graph.component, []
 
     def inside(edges: Sparse) -> IntArray:
         child, parent = (component[end] for end in edge_ends(edges))
@@ -231,7 +237,7 @@ def _cycles(graph: TextGraph) -> pl.DataFrame:
     for number, members in several.filter(pl.col("node").list.len() > 1).iter_rows():
         synonyms = alone_inside[number] == 0
         among = np.array(members, np.int64)
-        cycle = shortest_cycle(graph.valid, among, None if synonyms else alone)
+        cycle = dag.shortest_cycle(graph.valid, among, None if synonyms else alone)
         relation, context, first = graph.texts.row(members[0])
         texts = graph.texts["text"].gather(cycle).to_list()
         rows.append((context, relation, first, len(members), edges[number], synonyms, texts))
@@ -241,8 +247,7 @@ def _cycles(graph: TextGraph) -> pl.DataFrame:
 def _relations(tuples: pl.DataFrame, graph: TextGraph, components: pl.DataFrame) -> pl.DataFrame:
     """The numbers of each relation, ``graph_relations``.
 
-    A chain is two valid edges that do not lead back. Chains are counted by their middle: its
-    children times its parents, less those that lead back.
+    A chain is two valid edges that do not lead back, counted by their middle.
     """
     valid = graph.valid
     ways = np.bincount(valid.indices, minlength=len(graph.texts)) * np.diff(valid.indptr)
@@ -292,9 +297,9 @@ def _pictures(
 
 def _lint(graph: TextGraph) -> pl.DataFrame:
     """What ``audit lint`` says of each relation, with texts of a component as one node."""
-    edges = condensed(graph.valid, graph.component)
+    edges = dag.condensed(graph.valid, graph.component)
     first = graph.texts[np.unique(graph.component, return_index=True)[1]]
-    node = pl.col("text").replace(SYNTHETIC_ROOT, f" {SYNTHETIC_ROOT}")
+    node = pl.col("text").replace(dag.SYNTHETIC_ROOT, f" {dag.SYNTHETIC_ROOT}")
     texts = first.select("relation", node=node, title="text", assignable=True)
     child, parent = edge_ends(edges)
     ends = {"child": texts["node"].gather(child), "parent": texts["node"].gather(parent)}

@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.analyses.entailment.dataset import (
-    ELEMENTS,
-    KEY,
-    in_report_order,
-    over_all,
-    with_share,
-)
+from audit.analyses.entailment.dataset import ELEMENTS, KEY, in_report_order, over_all, with_share
 from audit.analyses.entailment.declared import ALL, TABLES
 from audit.base.declared import finite, schema
 from audit.engine.statistics.intervals import wilson
@@ -96,12 +90,7 @@ def with_uniqueness(rows: pl.DataFrame, group: list[str]) -> pl.DataFrame:
     c words, fewer than the r of the closest reference, the shorter of two that are as close.
     Concepts that are the same string are one, which is not a reference of itself.
 
-    Args:
-        rows: ``concept`` and the columns of the group.
-
-    Returns:
-        The rows with ``precision`` and ``bleu``: 0 without another concept in the group, and where
-        the concept has no word.
+    ``precision`` and ``bleu`` are 0 without another concept, and where the concept has no word.
     """
     items = rows.select(*group, "concept").unique().with_row_index("item")
     items = items.with_columns(

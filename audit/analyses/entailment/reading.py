@@ -32,8 +32,8 @@ from audit.data.records import records, sound_records
 class Kind(NamedTuple):
     """A form of file: its columns, and their order where it has no header.
 
-    Where all tuples have one ``relation``, two columns hold instance and concept, which are the
-    whole head and tail; ``unlabelled`` rows are valid where no column has labels.
+    Of one ``relation`` they are instance and concept, which are the whole head and tail;
+    ``unlabelled`` rows are valid where no column has labels.
     """
 
     columns: tuple[str, ...]
@@ -110,8 +110,7 @@ def read_entailment(
 def _headed(table: Table, path: Path, kind: Kind, columns: Mapping[str, str]) -> Table:
     """A table under the names of its columns.
 
-    A file of pairs has a header if its first row has one of their names, or of those that the user
-    named; a file of tuples, or of another format than text, always has one.
+    A file of pairs has a header if its first row has one of their names; any other always has one.
     """
     first, text = {name.strip().lower() for name in table.schema}, table.text.separator
     named = first & {*kind.columns, *map(str.lower, columns.values())}

@@ -31,8 +31,7 @@ class Entailing(Stored):
     """The settings for auditing an entailment graph."""
 
     files: Annotated[
-        Files,
-        Argument("Tuples: one file, one per split, or a folder of these.", metavar="FILE..."),
+        Files, Argument("Tuples: one file, one per split, or a folder of these.", metavar="FILE...")
     ]
     kind: Annotated[
         Literal["tuples", "premises", "hypernyms"],
@@ -56,9 +55,6 @@ class Entailing(Stored):
         File, Option("Tuples for generation, to compare with the valid ones.", INPUT)
     ] = None
     predictions: Annotated[Files, Option("Predicted validity, by id; may be repeated.", MODEL)] = ()
-    answers: Annotated[
-        Files, Option("A language model's answers to prompts; may be repeated.", MODEL)
-    ] = ()
     generations: Annotated[
         Files, Option("Concepts that a model generated; may be repeated.", MODEL)
     ] = ()

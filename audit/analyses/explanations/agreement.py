@@ -26,7 +26,6 @@ from audit.analyses.explanations.rows import (
     row_keys,
 )
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.base.declared import schema
 from audit.base.errors import InputError
 from audit.engine.statistics.association import ratio
 
@@ -56,13 +55,13 @@ def agreement(chosen: BoolArray) -> FloatArray:
 
 
 def expected_agreement(set_sizes: IntArray, n_tokens: int) -> FloatArray:
-    """Mean agreement of independent random sets of these sizes, exactly, for any number of sets.
+    """Mean agreement of m independent random sets of these sizes, exactly.
 
     ``mean(k) * sum over s = 1..n of (1 / s) * product over j of C(s, k_j) / C(n, k_j)``. The sum is
     the mean of one over the size U of the union: if every token gets a random time in [0, 1], then
     ``1 / U`` is the integral of ``(1 - x)^(U - 1)``, and given that t tokens have come, none of
     them is in a set with the probability that the product states for ``s = n - t``. Sizes have the
-    shape (..., m), and are not above the number of tokens; NaN where all sets are empty.
+    shape (..., m); NaN where all sets are empty.
 
     >>> expected_agreement(np.array([[2, 2]]), 5).round(4).tolist()
     [0.65]
@@ -81,10 +80,9 @@ def expected_agreement(set_sizes: IntArray, n_tokens: int) -> FloatArray:
 def peaks(scores: FloatArray, compat: Compat = None) -> BoolArray:
     """Dynamic k: local maxima that are at least the mean of their row, shape as given.
 
-    *Dynamic Top-k Estimation Consolidates Disagreement between Feature Attribution Methods*,
-    section 4, which asks for more than the mean; with at least the mean, as in the released code,
-    every row that is not empty has a peak. A score that misses the mean by rounding alone, as a
-    third among thirds may, reaches it. Of equal neighbours the middle one is the peak, of two the
+    Section 4 of the paper asks for more than the mean; with at least the mean, as in the released
+    code, every row that is not empty has a peak. A score that misses the mean by rounding alone, as
+    a third among thirds may, reaches it. Of equal neighbours the middle one is the peak, of two the
     first, as by `scipy.signal.find_peaks`, whose package takes longer to load than a run to
     measure; with ``compat="kamp"`` equal tokens at an end are none, nor is the only token of a row.
     """
@@ -105,13 +103,6 @@ def peaks(scores: FloatArray, compat: Compat = None) -> BoolArray:
     return np.asarray(chosen[..., 1:-1] & (below * n >= least))
 
 
-_SETS = schema(
-    ("first second together", pl.String),
-    ("methods", pl.Int64),
-    ("agreement chance_sizes gain", pl.Float64),
-)
-
-
 class Agreed(NamedTuple):
     """Agreement of each unit: what several methods say of one prediction.
 
@@ -129,9 +120,8 @@ class Agreed(NamedTuple):
 def agreed(rows: pl.DataFrame, *, compat: Compat = None, seed: int = 0) -> Agreed:
     """Measure agreement@k of all pairs of methods, of methods and people, and of all methods.
 
-    Rows whose model also read the explanation of another instance are left out. Of two rows of one
-    unit and method the first is kept. The ``seed`` decides ties, in any order of rows. InputError
-    if a method is named as people are.
+    Borrowed rows are left out, and all but the first of a unit and method. The ``seed`` decides
+    ties, in any order of rows. InputError if a method is named as people are.
     """
     if HUMAN in rows["method"]:
         raise InputError(f"no method may be named {HUMAN!r}", hint="rename the method")
@@ -159,27 +149,25 @@ def _of_methods(units: pl.DataFrame, together: int, compat: Compat) -> Agreed:
     if len(methods) - people == together > 2:
         sets.append([*range(together)])
     chosen, value, chance = _arrays(units, people, sets, compat)
+    pairs = [methods.gather(own) if len(own) == 2 else (None, None) for own in sets]
+    named = pl.DataFrame(
+        {
+            "first": pl.Series([one for one, _ in pairs], dtype=methods.dtype),
+            "second": pl.Series([other for _, other in pairs], dtype=methods.dtype),
+            "together": pl.Series([None if one else ALL for one, _ in pairs], dtype=pl.String),
+            "methods": pl.Series([*map(len, sets)], dtype=pl.Int64),
+        }
+    )
     rules = pl.DataFrame({"k": [None, *range(1, MOST_K + 1)]}, {"k": pl.Int64})
-    named = units.select("unit", "id", "model", "tokens")
-    named = named.join(rules, how="cross", maintain_order="left_right")
-    frames = [named.clear().with_columns(pl.lit(None, of).alias(one) for one, of in _SETS.items())]
-    frames = [frames[0].cast({"first": methods.dtype, "second": methods.dtype})]
-    for place, members in enumerate(sets):
-        columns = {"agreement": value[place], "chance_sizes": chance[place],
-                   "gain": value[place, :, :1] - value[place]}  # fmt: skip
-        pair = methods.gather(members) if len(members) == 2 else methods.clear(2)
-        told = named.with_columns(
-            pl.lit(pair[0], methods.dtype).alias("first"),
-            pl.lit(pair[1], methods.dtype).alias("second"),
-            pl.lit(None if pair[0] else ALL, pl.String).alias("together"),
-            pl.lit(len(members), pl.Int64).alias("methods"),
-            *(pl.Series(name, of.ravel()).fill_nan(None) for name, of in columns.items()),
-        )
-        frames.append(told)
+    for further in (units.select("unit", "id", "model", "tokens"), rules):
+        named = named.join(further, how="cross", maintain_order="left_right")
+    numbers = {"agreement": value, "chance_sizes": chance, "gain": value[:, :, :1] - value}
+    told = named.with_columns(
+        pl.Series(name, of.ravel()).fill_nan(None) for name, of in numbers.items()
+    )
     each = units.select("unit", "id", "model", "method", "tokens").explode("method")
-    of_each = zip(("peaks", "tied", "constant"), chosen, strict=True)
-    told = each.with_columns(pl.Series(name, of.ravel()) for name, of in of_each)
-    return Agreed(pl.concat(frames), told)
+    flags = zip(("peaks", "tied", "constant"), chosen, strict=True)
+    return Agreed(told, each.with_columns(pl.Series(name, of.ravel()) for name, of in flags))
 
 
 def _arrays(
@@ -213,8 +201,7 @@ def _arrays(
 def agreement_tables(found: Agreed) -> dict[str, pl.DataFrame]:
     """The tables ``agreement, lengths, differences, gains, chosen``, by model.
 
-    A value is a mean over instances with its 95 % interval; ``above_chance`` is agreement minus
-    that of random sets of the same sizes, over the same units, ``corrected_sizes``
+    A value is a mean over instances with its 95 % interval; ``corrected_sizes`` is
     ``(agreement - chance) / (1 - chance)``, null where chance is 1. ``lengths`` holds the sets of
     more than two methods, or else the pairs.
     """
@@ -255,11 +242,7 @@ def _summary(sets: pl.DataFrame, by: list[str]) -> pl.DataFrame:
 
 
 def _by_length(chosen: pl.DataFrame, sets: pl.DataFrame) -> pl.DataFrame:
-    """The agreement of groups of units, named by their least and largest number of tokens.
-
-    The groups are cut at quantiles of the number of tokens over all units, so that units of one
-    length share a group.
-    """
+    """The agreement of groups of units, cut at quantiles of their number of tokens."""
     units = chosen.select("unit", "tokens").unique().sort("tokens")
     tokens = units["tokens"].to_numpy()
     cuts = np.unique(tokens[len(tokens) * np.arange(1, LENGTH_GROUPS) // LENGTH_GROUPS])
@@ -270,7 +253,7 @@ def _by_length(chosen: pl.DataFrame, sets: pl.DataFrame) -> pl.DataFrame:
 
 
 def _differences(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Peaks beside the main k, pair by pair: figure 3 of *Dynamic Top-k Estimation*."""
+    """Peaks beside the main k, pair by pair: figure 3."""
     at_k, value = pl.col("k") == MAIN_K, pl.col("agreement")
     beside = pairs.with_columns(
         dynamic=pl.when(pl.col("k").is_null()).then(value),
@@ -282,10 +265,7 @@ def _differences(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _gains(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Dynamic minus fixed agreement, summed over a method's pairs with the other methods.
-
-    Table 1 of *Dynamic Top-k Estimation*. A unit that lacks one of the pairs has no sum.
-    """
+    """Gains summed over a method's pairs: table 1. A unit that lacks a pair has no sum."""
     at = pairs.filter(pl.col("k").is_in(GAIN_KS))
     each = pl.concat([at.with_columns(method=side) for side in ("first", "second")])
     others = each.with_columns(pairs=pl.struct("first", "second").n_unique().over("method"))

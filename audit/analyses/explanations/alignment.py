@@ -18,7 +18,6 @@ import polars as pl
 from scipy.special import stdtr
 
 from audit.analyses.explanations.declared import TABLES
-from audit.analyses.explanations.derangement import random_derangement
 from audit.analyses.explanations.rows import (
     by_row,
     clustered_means,
@@ -27,7 +26,7 @@ from audit.analyses.explanations.rows import (
     q_values,
     ranking,
 )
-from audit.base.dag import FloatArray, IntArray
+from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.base.declared import schema
 from audit.base.errors import InputError, first_cases
 
@@ -40,6 +39,8 @@ LEAST_TOKENS = 4
 """Fewest tokens that are correlated: of two tokens, the correlation is always 1 or -1."""
 BY = ["method", "model", "oracle", "subset"]
 """What a line of Delta-A is about."""
+_ROUNDS = 60
+"""Rounds of exchanges at random, before those that are left exchange one by one."""
 NOT_BORROWED = (
     "no informed model has read the explanation of another example (rows called borrowed)"
 )
@@ -84,19 +85,11 @@ def judged(rows: pl.DataFrame, informed: Informed = MappingProxyType({})) -> pl.
 def aligned_rows(
     rows: pl.DataFrame, kind: str, informed: Informed, *, draws: int, seed: int
 ) -> pl.DataFrame:
-    """Agreement of each judged row with each oracle (equations 5 and 6).
+    """Agreement of each judged row of `with_examples` with each oracle (equations 5 and 6).
 
-    Args:
-        rows: From `with_examples`.
-        kind: Of the human evidence, which makes an oracle; empty if there is none.
-        informed: Per model the informed models that make its soft oracle.
-        draws: Number of other examples whose explanations each example meets.
-        seed: Seed of draws, which all methods and models share.
-
-    Returns:
-        The judged rows, without lists, with ``oracle``; ``c``, null where it is undefined;
-        ``difference`` from the mean over the ``draws`` of others' explanations that are not
-        ``undefined``, and ``difference_zeros`` with 0 for these.
+    Without lists, with ``oracle``; ``c``, null where it is undefined; ``difference`` from the mean
+    over the ``draws`` of others' explanations that are not ``undefined``, and ``difference_zeros``
+    with 0 for these. All methods and models share the draws of a seed.
     """
     own, of_rows = judged(rows, informed), dict[str, pl.DataFrame]()
     if kind:
@@ -184,21 +177,60 @@ def _donors(example: IntArray, cluster: IntArray, draws: int, seed: int) -> dict
     donors: dict[int, list[int]] = {one: [] for one in example.tolist()}
     _, group = np.unique(cluster, return_inverse=True)
     for draw in range(draws):
-        other = random_derangement(group, np.random.default_rng([seed % 2**64, 0, draw]))
+        other = _others_of(group, np.random.default_rng([seed % 2**64, 0, draw]))
         served = other >= 0
         for one, of in zip(example[served].tolist(), example[other[served]].tolist(), strict=True):
             donors[one].append(of)
     return donors
 
 
+def _others_of(group: IntArray, rng: np.random.Generator) -> IntArray:
+    """A random permutation that gives each member the place of one of another group.
+
+    Of a group of more than half, as many members as the others cannot serve are drawn and have -1.
+    """
+    sizes = np.bincount(group, minlength=1)
+    unserved = max(2 * int(sizes.max()) - len(group), 0)
+    left_out = rng.choice(np.flatnonzero(group == sizes.argmax()), unserved, replace=False)
+    served = np.delete(np.arange(len(group)), left_out)
+    other = np.full(len(group), -1)
+    other[served] = served[_derangement(group[served], rng)]
+    return other
+
+
+def _derangement(group: IntArray, rng: np.random.Generator) -> IntArray:
+    """A permutation whose misplaced members change places at random, until none is misplaced."""
+    n = len(group)
+    other = rng.permutation(n)
+
+    def may(member: IntArray, partner: IntArray) -> BoolArray:
+        """Whether neither of two members is misplaced once they have changed places."""
+        first = group[other[partner]] != group[member]
+        return np.asarray(first & (group[other[member]] != group[partner]))
+
+    for number in range(_ROUNDS):
+        wrong = np.flatnonzero(group[other] == group)
+        if len(wrong) == 0:
+            return other
+        half = wrong[rng.random(len(wrong)) < 0.5]
+        drawn = rng.choice(np.arange(n) if number % 2 == 0 else wrong, len(half))
+        partner, first = np.unique(drawn, return_index=True)
+        member = half[first]
+        fit = may(member, partner) & ~np.isin(partner, member)
+        member, partner = member[fit], partner[fit]
+        other[member], other[partner] = other[partner], other[member]
+    for one in np.flatnonzero(group[other] == group).tolist():
+        if group[other[one]] == group[one]:
+            another = int(rng.choice(np.flatnonzero(may(np.array(one), np.arange(n)))))
+            other[[one, another]] = other[[another, one]]
+    return other
+
+
 def delta_a(aligned: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """Equation 7 with its paired t-test, for each combination of values of some columns.
 
-    Returns:
-        ``by``; ``examples`` with a difference, and their ``clusters``; ``undefined_share``, of the
-        draws for rows with a C; ``correlation``, back from the mean C; ``delta_a`` with ``low,
-        high, t, p_t``; ``delta_a_zeros``, with 0 for undefined draws; and ``absent``, why there is
-        no Delta-A. Sorted by ``by``, subsets in their order.
+    ``undefined_share`` is of the draws for rows with a C, ``correlation`` back from the mean C,
+    ``delta_a_zeros`` with 0 for undefined draws, ``absent`` why there is no Delta-A.
     """
     rows = pl.concat([aligned.filter(name).with_columns(subset=pl.lit(name)) for name in SUBSETS])
     rows = rows.with_columns(pl.col("subset").cast(pl.Enum(SUBSETS)))
@@ -241,12 +273,10 @@ def alignment_table(aligned: pl.DataFrame) -> pl.DataFrame:
 
 
 def oracle_agreement(rows: pl.DataFrame, kind: str, informed: Informed) -> pl.DataFrame:
-    """The table ``oracles``: correlations over tokens of people and informed models (section 5).
+    """The table ``oracles``: correlations of people and informed models (section 5), models pooled.
 
     ``spearman`` and ``pearson`` are over all tokens together, as the paper has them;
-    ``mean_spearman`` is the mean over the ``examples`` in which both oracles vary over 4 tokens or
-    more. Models are pooled; a correlation is null where it is undefined. No line for fewer than two
-    oracles.
+    ``mean_spearman`` is the mean over ``examples`` where both oracles vary over 4 tokens or more.
     """
     lines = [TABLES["oracles"].frame()]
     if not kind or not informed:

@@ -8,23 +8,10 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from audit.analyses.explanations.accuracy import accuracy_table, read_accuracies
-from audit.analyses.explanations.agreement import agreed, agreement_tables, run_differences
-from audit.analyses.explanations.alignment import (
-    aligned_rows,
-    alignment_table,
-    judged,
-    oracle_agreement,
-    with_examples,
-)
+from audit.analyses.explanations import agreement, alignment, evidence
 from audit.analyses.explanations.declared import FACTS, HEADLINES, MAIN_K, SAYS, TABLES
 from audit.analyses.explanations.disagreement import METHODS_DISAGREE
-from audit.analyses.explanations.evidence import (
-    EVIDENCE_IGNORED,
-    compare_evidence,
-    evidence_examples,
-)
-from audit.analyses.explanations.mixed_model import compare_models
+from audit.analyses.explanations.models import accuracy_table, compare_models, read_accuracies
 from audit.analyses.explanations.plausibility import judged_rows, plausibility, span_scores
 from audit.analyses.explanations.reading import Attributions, read_attributions
 from audit.analyses.explanations.settings import Explaining
@@ -46,7 +33,7 @@ class Explanations(FileAnalysis):
     name: ClassVar[str] = "explanations"
     format: ClassVar[str] = "attributions"
     stated_by: ClassVar[type[Explaining]] = Explaining
-    checks: ClassVar[tuple[Check, ...]] = (EVIDENCE_IGNORED, METHODS_DISAGREE)
+    checks: ClassVar[tuple[Check, ...]] = (evidence.EVIDENCE_IGNORED, METHODS_DISAGREE)
     tables = TABLES
     facts = FACTS
     says = SAYS
@@ -87,7 +74,7 @@ class Explanations(FileAnalysis):
             InputError: If models are compared without evidence, or cannot be.
         """
         settings, kind = self.settings, self.attributions.kind
-        rows, frames = with_examples(self.attributions.rows), dict[str, pl.DataFrame]()
+        rows, frames = alignment.with_examples(self.attributions.rows), dict[str, pl.DataFrame]()
         progress("comparing scores with evidence and with each other")
         if kind or settings.informed:
             frames |= self._alignment(rows, seed)
@@ -97,27 +84,33 @@ class Explanations(FileAnalysis):
             own = judged_rows(rows, seed=seed)
             spans = span_scores(own if kind != "text" else own.clear())
             frames |= {"plausibility": plausibility(own), "spans": spans}
-        frames |= agreement_tables(agreed(rows, compat=settings.compat, seed=seed))
-        frames["runs"] = run_differences(rows, settings.compat)
+        frames |= agreement.agreement_tables(
+            agreement.agreed(rows, compat=settings.compat, seed=seed)
+        )
+        frames["runs"] = agreement.run_differences(rows, settings.compat)
         progress("comparing nodes")
         labels = measured.loaded.dataset
         node = dict(labels.mappings.select("label", "node").iter_rows())
         nodes = pl.col("target").replace_strict(node, default=None, return_dtype=pl.String)
-        examples = evidence_examples(judged(rows).filter(settings.only).with_columns(node=nodes))
-        frames["evidence"] = compare_evidence(examples, labels.hierarchy)
+        examples = evidence.evidence_examples(
+            alignment.judged(rows).filter(settings.only).with_columns(node=nodes)
+        )
+        frames["evidence"] = evidence.compare_evidence(examples, labels.hierarchy)
         return Found(frames, self._facts(labels), examples)
 
     def _alignment(self, rows: pl.DataFrame, seed: int) -> Mapping[str, pl.DataFrame]:
         settings, kind = self.settings, self.attributions.kind
-        aligned = aligned_rows(rows, kind, settings.informed, draws=settings.draws, seed=seed)
+        aligned = alignment.aligned_rows(
+            rows, kind, settings.informed, draws=settings.draws, seed=seed
+        )
         frames = {
-            "alignment": alignment_table(aligned),
-            "oracles": oracle_agreement(rows, kind, settings.informed),
+            "alignment": alignment.alignment_table(aligned),
+            "oracles": alignment.oracle_agreement(rows, kind, settings.informed),
             "accuracy": accuracy_table(aligned, self.elsewhere),
         }
         if reference := settings.reference_model or next(iter(settings.sizes), None):
             own = aligned.filter(settings.only)
-            frames["models"] = compare_models(own, reference, settings.sizes or None)
+            frames["models"] = compare_models(own, reference, settings.sizes)
         return frames
 
     def _facts(self, labels: LabelDataset) -> Mapping[str, Any]:

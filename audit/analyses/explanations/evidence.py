@@ -196,11 +196,8 @@ def _tested(measured: Measurements) -> Rows:
 def _folded(
     examples: pl.DataFrame, nodes: pl.Series, hierarchy: Hierarchy
 ) -> dict[str, tuple[str, ...]]:
-    """The nodes that explain each folded node, the deepest looked at first.
-
-    A node that is still low without the standing nodes below it explains them, and so does one that
-    several of them leave hardly an instance of; else they explain it.
-    """
+    """The nodes that explain each folded node: one that is low without the standing nodes below it,
+    or that several leave hardly an instance of, explains them; else they explain it."""
     standing: list[str] = []
     into: dict[str, tuple[str, ...]] = {}
     for node in sorted(nodes, key=lambda one: -int(hierarchy.depth[hierarchy.index(one)])):

@@ -15,17 +15,10 @@ from audit.base.dag import BoolArray, FloatArray
 from audit.base.declared import schema
 from audit.base.errors import InputError, SchemaError, first_cases
 
-MISSING = "evidence_missing_value"
-UNMATCHED = "evidence_of_no_row"
-UNFIT = "evidence_length_differs"
-AMBIGUOUS = "evidence_ambiguous"
-NO_MASK = "evidence_outside_0_to_1"
-NO_OFFSETS = "evidence_without_offsets"
-OUTSIDE = "evidence_outside_text"
-CONFLICTING = "evidence_conflicting"
 EVIDENCE_REASONS = (
-    *(MISSING, UNMATCHED, UNFIT, AMBIGUOUS, NO_MASK),
-    *(NO_OFFSETS, OUTSIDE, CONFLICTING),
+    *("evidence_missing_value", "evidence_of_no_row", "evidence_length_differs"),
+    *("evidence_ambiguous", "evidence_outside_0_to_1", "evidence_without_offsets"),
+    *("evidence_outside_text", "evidence_conflicting"),
 )
 """Why evidence is left out, as the ledger counts it.
 
@@ -35,6 +28,7 @@ with a value outside of 0 to 1, or none; spans without offsets of the tokens, on
 spans that are no pair, empty, reversed or beyond the text; and different evidence for one text and
 target.
 """
+MISSING, UNMATCHED, UNFIT, AMBIGUOUS, NO_MASK, NO_OFFSETS, OUTSIDE, CONFLICTING = EVIDENCE_REASONS
 KINDS: Mapping[str, str] = {
     "marks": "marks",
     "spans": "spans",
@@ -57,7 +51,8 @@ def marked(
     stop: Collection[str],
     where: object,
 ) -> tuple[str, pl.DataFrame, dict[str, int]]:
-    """Rows of attributions with the evidence for them.
+    """The kind of evidence, empty without; rows with ``marks, said, annotators``, null without; and
+    how many records were read, used, and left out by reason.
 
     Args:
         kept: The rows, with the tokens that were ``given`` and those left.
@@ -66,10 +61,6 @@ def marked(
             masks are about the tokens of a row's model, and all else about the text.
         stop: Words that explanations do not hold.
         where: The file of evidence, for messages.
-
-    Returns:
-        The kind of evidence, empty if there is none; the rows with ``marks, said, annotators``,
-        null without; and how many records were read, used, and left out by reason.
     """
     among = given is None
     rows = every if given is None else given
@@ -119,10 +110,8 @@ def marked(
 
 
 def _candidates(kept: pl.DataFrame, every: pl.DataFrame) -> pl.DataFrame:
-    """What evidence may be about: each list of tokens as given, with each target of its text.
-
-    Offsets and the length of the text are null where rows with the same tokens differ in them.
-    """
+    """What evidence may be about: each list of tokens as given, with each target of its text, and
+    its offsets and text where rows with the same tokens agree in them."""
     told = (
         pl.when(pl.col(name).drop_nulls().n_unique() == 1).then(pl.col(name).drop_nulls().first())
         for name in ("offsets", "text")

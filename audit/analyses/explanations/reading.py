@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, NoReturn
 
 import polars as pl
 
+from audit.analyses.explanations import words
 from audit.analyses.explanations.converters import converted
 from audit.analyses.explanations.marks import TEXT, marked
-from audit.analyses.explanations.words import SPECIAL_TOKENS, stop_words, word_of
+from audit.analyses.explanations.words import SPECIAL_TOKENS, word_of
 from audit.base.declared import schema
 from audit.base.errors import InputError, SchemaError, first_cases, refuse_unknown
 from audit.base.files import bare_suffix, files_in, first_bytes, once, refuse_pickle
@@ -83,8 +84,6 @@ class Attributions(NamedTuple):
             each token in ``marks``, and the words that they point to in ``said``.
         kind: What the evidence is: ``marks``, ``spans`` or ``text``; empty if there is none.
         ledger: How many rows were read, kept, and left out, by reason.
-        sources: The files that were read.
-        readings: What they were taken to mean.
     """
 
     rows: pl.DataFrame
@@ -103,9 +102,6 @@ def read_attributions(
 ) -> Attributions:
     """Read attributions, and the human evidence for the same texts, from JSON lines or Parquet.
 
-    A row is an instance, target label, method, model and seed. Rows are sorted by these, so that
-    their order in the file does not matter.
-
     Args:
         path: The attributions: ``id, target, tokens, scores``, and further columns.
         evidence: A file of evidence: ``id, target`` and ``marks``, ``spans`` or ``explanation``.
@@ -121,7 +117,7 @@ def read_attributions(
     """
     path, readings = Path(path), list[Reading]()
     sources = [path] if evidence is None else [path, Path(evidence)]
-    stop = _stop_words(stop_words)
+    stop = words.stop_words(stop_words)
     rows = read_rows(path, REQUIRED)
     records = None if evidence is None else read_rows(sources[1], ("id",))
     if records is not None and not records["target"].count():
@@ -151,9 +147,6 @@ def read_attributions(
         "rows_without_evidence": linked["marks"].null_count(),
     }
     return Attributions(linked.select(*ROWS), kind, counts, tuple(sources), tuple(readings))
-
-
-_stop_words = stop_words
 
 
 def read_rows(path: Path, required: Collection[str]) -> pl.DataFrame:

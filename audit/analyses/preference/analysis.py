@@ -16,6 +16,7 @@ from audit.analyses.preference.measure import LEFT_OUT, METRICS, SAID, outcomes
 from audit.analyses.preference.questions import read_questions, read_scores, read_senses
 from audit.analyses.preference.settings import Preferring
 from audit.analyses.preference.words import meaning
+from audit.analyses.tables import table
 from audit.base.declared import Columns, Mark, Table, count, setting, share, text
 from audit.base.progress import Progress
 from audit.checks.analysis import FileAnalysis
@@ -28,15 +29,13 @@ from audit.results.parts import Headline
 from audit.results.shared_tables import Sentence
 
 TABLES: Mapping[str, Table] = {
-    "measured": Table(
-        Columns(
-            text("metric relation", "Metric"),
-            share("value", "Share", of="won n", ends="low high", mark=Mark()),
-            count("n won lost tied left_out", "Questions|Won|Lost|Tied|Left out"),
-        ),
-        title="Which answers the model prefers",
-        row="a metric and relation",
-    ),
+    "measured": table(
+        "Which answers the model prefers",
+        "a metric and relation",
+        text("metric relation", "Metric"),
+        share("value", "Share", of="won n", ends="low high", mark=Mark()),
+        count("n won lost tied left_out", "Questions|Won|Lost|Tied|Left out"),
+    )
 }
 """Each table, whose columns docs/preference.md says."""
 FACTS = Columns(

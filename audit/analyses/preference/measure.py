@@ -82,10 +82,7 @@ def outcomes(
 
 
 def _above(scores: FloatArray, own: BoolArray, *, in_order: bool) -> tuple[int, int]:
-    """How many tokens are above the best of a word, and tied with it; no end of them without one.
-
-    ``in_order``: of equal scores the token that is listed first is the higher one.
-    """
+    """How many tokens are above the best of a word, and tied with it; no end without one."""
     if not own.any():
         return sys.maxsize, 0
     best = scores[own].max()

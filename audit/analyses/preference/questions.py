@@ -40,13 +40,8 @@ _DECODER = json.JSONDecoder(object_pairs_hook=once)
 def read_questions(path: Path) -> pl.DataFrame:
     """Read the questions of one predicate, in file order: columns `QUESTIONS`.
 
-    Args:
-        path: JSON lines with ``sub_label, obj_label`` (specific), ``obj2_label`` (general) and
-            ``predicate_id``; optionally ``sub_uri``. Other keys are ignored.
-
-    Raises:
-        InputError: If the file cannot be read; SchemaError if a text is missing, or predicates
-            differ.
+    JSON lines have ``sub_label, obj_label`` (specific), ``obj2_label`` (general), ``predicate_id``
+    and maybe ``sub_uri``. SchemaError if a text is missing, or predicates differ.
     """
     source = open_table(path)
     there = {name: key for name, key in _KEYS.items() if name != "uri" or key in source.schema}

@@ -169,10 +169,7 @@ def _sides(
     known: Mapping[str, tuple[Words, Words]],
     form: Callable[[str], str],
 ) -> list[Sides]:
-    """The sides of each question, by what its specific answer denotes.
-
-    By the text a word of both sides counts for the first alone.
-    """
+    """The sides of each question; by the text a word of both sides counts for the first alone."""
     task = frozenset[str]().union(*(side for both in known.values() for side in both))
 
     @cache
