@@ -62,6 +62,17 @@ def _rows(measured: Measurements) -> Iterator[Row]:
             key=("places",),
             cases=twice,
         )
+    if len(joined := _joined(measured)):
+        yield Row(
+            severity="warning",
+            sentence="{instances} of {of} instances with labels ({share}) {instances|has|have} "
+            "several records with different labels, which are put together: an id counts once.",
+            evidence=share_evidence(len(joined), measured.labelled),
+            curator="Give each record an id of its own; a column of persons is a group.",
+            data_user="Do not read these as single records: their labels were put together.",
+            key=("records",),
+            cases=joined,
+        )
     direct, groups = measured.loaded.dataset.direct, measured.loaded.dataset.instances["group"]
     long = np.flatnonzero(np.diff(direct.indptr) >= LEAST_LABELS)
     key, _ = _keys(direct)
@@ -102,10 +113,11 @@ def _of_labels(
 
 @once
 def _repeated(measured: Measurements) -> Sparse:
-    """Rows of labels that instances repeat, but in two places, shape (n_instances, n_nodes)."""
+    """Rows of labels that instances of one place repeat, shape (n_instances, n_nodes)."""
     dataset, width = measured.loaded.dataset, len(measured.hierarchy)
     twice = np.zeros(len(dataset), np.bool_)
-    twice[_met_twice(measured)] = True
+    for some in (_met_twice(measured), _joined(measured)):
+        twice[some] = True
     found = GrowingRows(width, np.int32)
     for first, last, some in dataset.stretches():
         rows = dataset.assertions[some]
@@ -134,10 +146,21 @@ def _without_repeats(measured: Measurements) -> pl.DataFrame:
 
 def _met_twice(measured: Measurements) -> IntArray:
     """Instances that occur in two places with equal labels, at least one label kept; ascending."""
+    places = _places(measured)
+    return distinct(places.filter(places.select("instance", "labels").is_duplicated()))
+
+
+def _joined(measured: Measurements) -> IntArray:
+    """Instances with several records of different labels, in one split if in any; ascending."""
+    records = _places(measured).unique(["instance", "split", "labels"])
+    return distinct(records.filter(records.select("instance", "split").is_duplicated()))
+
+
+def _places(measured: Measurements) -> pl.DataFrame:
+    """The places with labels of instances that keep some."""
     dataset = measured.loaded.dataset
     places = dataset.places.filter(pl.col("labels").list.len() > 0)
-    equal = places.filter(places.select("instance", "labels").is_duplicated())
-    return np.intersect1d(distinct(equal), dataset.assertions["instance"].to_numpy())
+    return places.join(dataset.assertions, on="instance", how="semi")
 
 
 def _keys(direct: Sparse) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
