@@ -39,9 +39,7 @@ EXCHANGES = Table(
     Columns(
         node("parent", "Below", title="title"),
         text("fewer more", "Used less|Used more"),
-        share(
-            "moved", "Of the instances", of="support_new of_new", ends="low high", mark=Mark()
-        ),
+        share("moved", "Of the instances", of="support_new of_new", ends="low high", mark=Mark()),
     ),
     title="Siblings of which one is used for the other, while their parent did not change",
     row="an exchange",
