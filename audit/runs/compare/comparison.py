@@ -71,7 +71,7 @@ class Comparison(Compared):
 
     @property
     def changed(self) -> bool:
-        """Whether the comparison shows any difference, or predictions that are not the same."""
+        """Whether it shows any difference, or other predictions of the same instances."""
         return self._exact.changed
 
     @cached_property

@@ -145,8 +145,11 @@ class View:
 
     @property
     def changed(self) -> bool:
-        """Whether there is any difference, or predictions that are not the same."""
-        other = self.model is not None and self.model.predictions != "same"
+        """Whether there is any difference, or a model predicts otherwise of the same instances."""
+        model = self.model
+        other = model is not None and model.predictions != "same"
+        if model is not None and model.predictions == "differ" and not self.of.same_data:
+            other = (model.scores_differ or 0) > self.runs.width
         return other or any(self.totals.values())
 
     def shared(self) -> _Row:
