@@ -93,9 +93,13 @@ def _sentence(view: Row) -> str:
     limit = sum(one["changes"]["limit"] for one in view["checks"])
     found += [f"{limit:,} at the limit in one of the two"] * bool(limit)
     use = [counted(totals[name], name) for name in ("nodes", "pairs")]
-    siblings = counted(totals["exchanges"], "exchanges of siblings")
+    besides = [
+        counted(totals[name], what)
+        for name, what in (("exchanges", "exchanges of siblings"), ("branches", "whole branches"))
+        if totals[name]
+    ]
     said = [f"Findings: {words.listed(found)}.", f"The use of {words.listed(use)} changed."]
-    said += [f"There are {siblings} besides."] * bool(totals["exchanges"])
+    said += [f"Told as one: {words.listed(besides)}."] * bool(besides)
     said += _beyond_chance(totals["metrics"], model["metrics"]["total"], "metrics") if model else []
     said += _beyond_chance(totals.get("measures", 0), len(view.get("measures", ())),
                            "measured numbers")  # fmt: skip
@@ -163,6 +167,7 @@ def _use(view: Row) -> Chapter | None:
     rounding = rounding_of(view)
     of = {f"of_{side}": view["ledger"][side]["instances"] for side in ("old", "new")}
     nodes, pairs = ([{**row, **of} for row in view[one]["rows"]] for one in ("nodes", "pairs"))
+    branches = [{**row, **of} for row in view["branches"]]
     records = view.get("records", {})
     exchanges = [
         {
@@ -175,6 +180,8 @@ def _use(view: Row) -> Chapter | None:
     shown = [
         table(tables.EXCHANGES, exchanges, rounding,
               more=view["totals"]["exchanges"] - len(exchanges)),
+        table(tables.BRANCHES, branches, rounding,
+              more=view["totals"]["branches"] - len(branches)),
         table(tables.RECORDS, records.get("rows", ()), rounding,
               more=records.get("total", 0) - len(records.get("rows", ()))),
         table(tables.NODES, nodes, rounding, more=view["nodes"]["changed"] - len(nodes)),

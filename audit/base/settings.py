@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from datetime import date
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
@@ -102,6 +103,12 @@ class Stored:
     def stored(self) -> dict[str, Any]:
         """The settings as JSON, of which Pydantic makes the same settings again."""
         return {name: _stored(value) for name, value in vars(self).items()}
+
+    def arguments(self, of: Callable[..., Any]) -> dict[str, Any]:
+        """What is stated of the arguments of a function, or of a record, by their names."""
+        return {
+            name: getattr(self, name) for name in signature(of).parameters if name in vars(self)
+        }
 
 
 def _stored(value: Any) -> Any:

@@ -16,7 +16,8 @@ import typer
 from audit.base.disk import working_beside
 from audit.base.errors import InputError, OutputError
 from audit.base.machine import MOST_CORES
-from audit.base.settings import LARGE_DATA, OUTPUT, Argument, Option
+from audit.base.settings import LARGE_DATA, MODEL, OUTPUT, Argument, Option
+from audit.cli.declared import options_of
 from audit.cli.new_run import make_run
 from audit.cli.options import KeepInstances, NewRun, Quiet, WritePdf
 from audit.runs.settings import Settings
@@ -63,15 +64,13 @@ def run(
 
 
 def _refuse_options_of_predictions(settings: Settings) -> None:
-    named = {
-        f"--{settings.transform}": settings.transform,
-        "--single-label": settings.single_label,
-        "--multi-label": settings.single_label is False,
-        "--by-order": settings.by_order,
-        "--instances": settings.instances,
-        "--device": settings.device,
-    }
-    given = [option for option, value in named.items() if value]
+    of_model = [one for one in options_of(run) if one.option.panel == MODEL]
+    stated = [(one, getattr(settings, one.field)) for one in of_model]
+    given = [
+        one.flags[-1 if value is False else 0]
+        for one, value in stated
+        if value != one.default and one.option.sets in ("", value)
+    ]
     if given and not settings.predictions:
         raise InputError(
             f"{', '.join(given)} can be given only with --predictions", found="no predictions"

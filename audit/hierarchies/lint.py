@@ -160,6 +160,13 @@ def _orphans(hierarchy: Hierarchy) -> Cases:
     return _named(hierarchy, np.flatnonzero(own & ~placed)) if placed.any() else ()
 
 
+def _missing_parents(hierarchy: Hierarchy) -> Cases:
+    """Nodes with children, nothing above and no title, where there are several such tops."""
+    tops = np.flatnonzero((hierarchy.depth == 1) & ~hierarchy.leaf)
+    several = SYNTHETIC_ROOT in hierarchy and len(tops) > 1
+    return _named(hierarchy, tops[_untitled(hierarchy)[tops]]) if several else ()
+
+
 def _lone_pairs(hierarchy: Hierarchy) -> tuple[IntArray, IntArray]:
     """Nodes that may not be labels themselves and have a single child, and that child."""
     below = hierarchy.child_matrix
@@ -235,6 +242,7 @@ def _only_catch_alls(hierarchy: Hierarchy) -> Cases:
 _FINDS: dict[str, Callable[[Hierarchy], Cases]] = {
     "redundant_edge": _redundant_edges,
     "orphan": _orphans,
+    "missing_parent": _missing_parents,
     "lone_child": lambda hierarchy: _named(hierarchy, *_lone_pairs(hierarchy)),
     "case_clash": _case_clashes,
     "two_titles": lambda hierarchy: tuple((c, *all_) for c, all_ in hierarchy.two_titles.items()),

@@ -17,6 +17,7 @@ from audit.base.declared import (
     setting,
     share,
     text,
+    whole,
 )
 
 _FOUND = "findings, which are no persons"
@@ -38,10 +39,15 @@ EXCHANGES = Table(
     Columns(
         node("parent", "Below", title="title"),
         text("fewer more", "Used less|Used more"),
-        share("moved", "Of the instances", of="support_new of_new", mark=Mark()),
+        share("moved", "Of the instances", of="support_new of_new", ends="low high", mark=Mark()),
     ),
     title="Siblings of which one is used for the other, while their parent did not change",
     row="an exchange",
+)
+BRANCHES = Table(
+    Columns(_NODE, whole("below", "Nodes below"), _RATES, _MEANS, chance("odds_ratio q_value")),
+    title="Branches that changed as a whole, with the nodes below that changed by their factor",
+    row="a node with what is below it",
 )
 NODES = Table(
     Columns(_NODE, _RATES, _MEANS, chance("odds_ratio q_value", "Odds|q")),

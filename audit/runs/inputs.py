@@ -28,13 +28,6 @@ from audit.runs.read import read_run
 from audit.runs.refusals import refuse_wrong_classes
 from audit.runs.settings import Judging, Settings
 
-_OF_LABELS = (
-    *("id", "label", "sep", "take", "flags", "group", "split", "codes", "where", "titles"),
-    *("missing", "strip", "by_title", "encoding", "skip_rows", "header", "vocabulary"),
-)
-_OF_PREDICTIONS = ("instances", "transform", "single_label", "by_order", "unlisted")
-"""Settings that are arguments of the same names of `load_labels` and of `load_predictions`."""
-
 
 def stated_policy(settings: Settings) -> Policy | None:
     """The policy file, with bins and further strata as options state them; None without one."""
@@ -70,18 +63,15 @@ def read_data(
     hierarchy = read_hierarchy(settings, policy)
     progress("reading labels")
     shared = Shared(settings.classes) if settings.classes else None
-    labels = load_labels(
-        settings.dataset,
-        hierarchy,
-        query=settings.sql,
-        table=settings.table,
-        strata=policy.columns if policy else (),
-        classes=shared,
-        system=settings.vocabulary,
-        unlisted=settings.unlisted,
-        progress=progress,
-        **{name: getattr(settings, name) for name in _OF_LABELS},
-    )
+    stated = settings.arguments(load_labels) | {
+        "hierarchy": hierarchy,
+        "query": settings.sql,
+        "strata": policy.columns if policy else (),
+        "classes": shared,
+        "system": settings.vocabulary,
+        "progress": progress,
+    }
+    labels = load_labels(settings.dataset, **stated)
     predictions = _read_predictions(settings, labels, policy, shared, progress)
     read_from = () if predictions is None else predictions.sources
     _refuse_unused_classes(settings, (*labels.sources, *read_from))
@@ -99,13 +89,8 @@ def _read_predictions(
     if path is None:
         return None
     progress("reading predictions")
-    predictions = load_predictions(
-        path,
-        labels,
-        policy=policy,
-        classes=classes,
-        **{name: getattr(settings, name) for name in _OF_PREDICTIONS},
-    )
+    stated = settings.arguments(load_predictions) | {"policy": policy, "classes": classes}
+    predictions = load_predictions(path, labels, **stated)
     refuse_wrong_classes(predictions, path)
     read = predictions.ledger.instances_read
     progress("reading predictions", read, read, "instances")

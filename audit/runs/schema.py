@@ -126,7 +126,7 @@ def comparison_schema() -> Schema:
     """The schema of ``comparison.json``, likewise."""
     sides = fields(old=_OBJECT, new=_OBJECT)
     rounding = fields(old=_or_null(_ROUNDING), new=_or_null(_ROUNDING))
-    counted = whole("edits exchanges nodes pairs labels metrics measures")
+    counted = whole("edits exchanges branches nodes pairs labels metrics measures")
     findings = whole("new gone worse better")
     beyond = text("beyond_old beyond_new")
     metrics = rows_of(compared.METRICS, beyond, parameters=_OBJECT)
@@ -142,6 +142,7 @@ def comparison_schema() -> Schema:
         causes=rows_of(compared.CAUSES, flag("changed"), text("old new")),
         totals=fields(counted, findings),
         exchanges=rows_of(compared.EXCHANGES, fewer=moved, more=moved),
+        branches=rows_of(compared.BRANCHES, text("branch"), chance("p_value")),
         nodes=_changed(compared.NODES, text("branch"), chance("p_value")),
         pairs=_changed(compared.PAIRS, chance("odds_ratio p_value q_value")),
         edits=fields(

@@ -34,12 +34,6 @@ if TYPE_CHECKING:
     from audit.base.tables import TextShape
     from audit.data.columns import Columns
 
-_OF_COLUMNS = (
-    *("id", "label", "sep", "take", "flags", "group", "split", "strata", "codes", "where"),
-    *("missing", "strip", "by_title", "unlisted"),
-)
-"""Settings that are fields of the same names of `audit.data.columns.Columns`."""
-
 InstanceColumn: TypeAlias = Annotated[
     tuple[str, ...],
     Option(
@@ -261,11 +255,11 @@ class Settings(HierarchyShape):
 
     @property
     def columns(self) -> Columns:
-        """What is stated of the columns, rows and labels of the dataset."""
+        """What is stated of the columns, rows and labels of a file."""
         from audit.data.columns import Columns
 
-        stated = {name: getattr(self, name) for name in _OF_COLUMNS}
-        return Columns(**{name: one for name, one in stated.items() if one is not None})
+        stated = self.arguments(Columns).items()
+        return Columns(**{name: one for name, one in stated if one is not None})
 
     @property
     def text(self) -> TextShape:

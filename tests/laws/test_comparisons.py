@@ -86,8 +86,12 @@ def test_siblings_of_which_one_is_used_for_the_other_are_told_once() -> None:
     )
     there, back = audit.compare_runs(old, new), audit.compare_runs(new, old)
 
-    assert there.exchanges.rows() == [("lung", ["asthma"], ["cough"], pytest.approx(120 / 1800))]
-    assert back.exchanges.rows() == [("lung", ["cough"], ["asthma"], pytest.approx(120 / 1800))]
+    moved = pytest.approx(120 / 1800)
+    assert [row[:4] for row in there.exchanges.rows()] == [("lung", ["asthma"], ["cough"], moved)]
+    assert [row[:4] for row in back.exchanges.rows()] == [("lung", ["cough"], ["asthma"], moved)]
+    (ends,) = there.exchanges.select("low", "high").rows()
+    asthma = there.nodes.row(by_predicate=pl.col("node") == "asthma", named=True)
+    assert ends == pytest.approx((-asthma["high"], -asthma["low"]))
     shared = there.shared()
     (exchange,) = shared["exchanges"]
     assert [(one["node"], one["support_old"], one["support_new"]) for one in exchange["fewer"]] == [
@@ -106,7 +110,45 @@ def test_three_siblings_whose_rises_and_falls_cancel_are_one_exchange() -> None:
                             (500, ["burn"])]))  # fmt: skip
     (row,) = audit.compare_runs(old, new).exchanges.rows()
 
-    assert row == ("lung", ["asthma"], ["cough", "other_lung"], pytest.approx(400 / 1300))
+    assert row[:4] == ("lung", ["asthma"], ["cough", "other_lung"], pytest.approx(400 / 1300))
+    assert 0 < row[4] < row[3] < row[5] < 1
+
+
+GARDEN = (
+    "tree herb < plant",
+    "oak elm fir < tree",
+    "red white cork < oak",
+    "thyme mint sage < herb",
+)
+"""Grown as a whole, in one part, and as a whole though not within one part: by what, which
+branches are whole with how many nodes below, and what is listed besides."""
+GROWN = {
+    "whole": ({"red": 2, "white": 2, "cork": 2, "elm": 2, "fir": 2}, {"tree": 6}, set()),
+    "a part": ({"red": 2, "white": 2, "cork": 2}, {"oak": 3}, {"tree"}),
+    "but within one": ({"red": 3, "elm": 1.7, "fir": 1.7}, {"tree": 3}, {"red"}),
+}
+
+
+@pytest.mark.parametrize("grown", GROWN)
+@pytest.mark.parametrize("persons", [False, True], ids=["exact", "told"])
+def test_a_branch_that_changed_as_a_whole_is_told_once(grown: str, persons: bool) -> None:
+    """With its interval; the nodes below that changed by its factor are not listed again."""
+    by, whole, besides = GROWN[grown]
+    sizes = {"red": 90, "white": 70, "cork": 80, "elm": 250, "fir": 200, "thyme": 2000, "mint": 800}
+
+    def run(by: Mapping[str, float]) -> audit.AuditResult:
+        sets = [(round(n * by.get(leaf, 1)), [leaf]) for leaf, n in sizes.items()]
+        rest = sum(n for n, _ in sets)
+        labels = repeated([*sets, (6000 - rest, ["sage"])])
+        return audit.run_audit(labelled(tree(*GARDEN), labels, persons=persons))
+
+    shared = audit.compare_runs(run({}), run(by)).shared()
+    listed = {row["node"] for row in shared["nodes"]["rows"]}
+
+    assert {row["node"]: row["below"] for row in shared["branches"]} == whole
+    assert shared["totals"]["branches"] == len(whole)
+    assert all(0 < row["low"] < row["difference"] < row["high"] for row in shared["branches"])
+    assert listed & {"tree", "oak", "red", "white", "cork", "elm", "fir"} == besides
 
 
 def visits(seed: int) -> tuple[Labels, dict[str, str]]:

@@ -37,12 +37,14 @@ LEAST_SHARE = 0.5
 
 
 def _duplicates(measured: Measurements) -> Rows:
-    """Labels, records and persons that are there twice, in up to five findings.
+    """Labels, records and persons that are there twice, in up to six findings.
 
     - *Labels*: instances with two or more rows for one node, however written. `extra` is rows of
       repeated labels less the different labels among them.
-    - *Places*: an id is in two records, or in two splits, with equal labels as written. Such
-      instances are left out of the first.
+    - *Places*: an id is in two records, or in two splits, with equal labels as written.
+    - *Records*: an id is in two records of one split with different labels as written. In a table
+      with a row for each record these labels count as one instance. Such instances, and those of
+      places, are left out of the first.
     - *Group*: instances of one group have equal sets of at least 5 different labels. `distinct` is
       how many (group, set) are different.
     - *Persons*: two groups share two or more different sets of at least 5 labels.
@@ -54,7 +56,7 @@ def _duplicates(measured: Measurements) -> Rows:
       95 % interval of D / (D + I) is above one half: what is alike by nature is near too.
       `instances` share all labels with more others than differ by one, `equal` all with any.
 
-    On counts alone repeated labels are the only finding. **Severity.** Places and group: warning.
+    On counts alone repeated labels are the only finding. **Severity.** Places, records and group: warning.
     Labels: note, since a repeated label counts once. Persons and sets: note, since templates look
     the same. **Limits.** Procedures and treatments are often rightly repeated. Near misses grow
     with the square of the records, so that few copies among very many are not told.
@@ -82,6 +84,17 @@ def _rows(measured: Measurements) -> Iterator[Row]:
             data_user="Remove repeated ids before counting or training.",
             key=("places",),
             cases=twice,
+        )
+    if len(joined := _joined(measured)):
+        yield Row(
+            severity="warning",
+            sentence="{instances} of {of} instances with labels ({share}) {instances|has|have} "
+            "several records with different labels, which are put together: an id counts once.",
+            evidence=share_evidence(len(joined), measured.labelled),
+            curator="Give each record an id of its own; a column of persons is a group.",
+            data_user="Do not read these as single records: their labels were put together.",
+            key=("records",),
+            cases=joined,
         )
     direct, groups = measured.loaded.dataset.direct, measured.loaded.dataset.instances["group"]
     long = np.flatnonzero(np.diff(direct.indptr) >= LEAST_LABELS)
@@ -123,10 +136,11 @@ def _of_labels(
 
 @once
 def _repeated(measured: Measurements) -> Sparse:
-    """Rows of labels that instances repeat, but in two places, shape (n_instances, n_nodes)."""
+    """Rows of labels that instances of one place repeat, shape (n_instances, n_nodes)."""
     dataset, width = measured.loaded.dataset, len(measured.hierarchy)
     twice = np.zeros(len(dataset), np.bool_)
-    twice[_met_twice(measured)] = True
+    for some in (_met_twice(measured), _joined(measured)):
+        twice[some] = True
     found = GrowingRows(width, np.int32)
     for first, last, some in dataset.stretches():
         rows = dataset.assertions[some]
@@ -155,10 +169,21 @@ def _without_repeats(measured: Measurements) -> pl.DataFrame:
 
 def _met_twice(measured: Measurements) -> IntArray:
     """Instances that occur in two places with equal labels, at least one label kept; ascending."""
+    places = _places(measured)
+    return distinct(places.filter(places.select("instance", "labels").is_duplicated()))
+
+
+def _joined(measured: Measurements) -> IntArray:
+    """Instances with several records of different labels, in one split if in any; ascending."""
+    records = _places(measured).unique(["instance", "split", "labels"])
+    return distinct(records.filter(records.select("instance", "split").is_duplicated()))
+
+
+def _places(measured: Measurements) -> pl.DataFrame:
+    """The places with labels of instances that keep some."""
     dataset = measured.loaded.dataset
     places = dataset.places.filter(pl.col("labels").list.len() > 0)
-    equal = places.filter(places.select("instance", "labels").is_duplicated())
-    return np.intersect1d(distinct(equal), dataset.assertions["instance"].to_numpy())
+    return places.join(dataset.assertions, on="instance", how="semi")
 
 
 def _keys(direct: Sparse) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:

@@ -47,9 +47,15 @@ class Comparison(Compared):
         """Siblings of which some lost what others gained while their parent did not change.
 
         ``parent``, the nodes of which there are ``fewer`` and ``more``, and the share of the
-        instances that ``moved``; a row an exchange, the largest first.
+        instances that ``moved``, with its interval; a row an exchange, the largest first.
         """
         return self._exact.exchanges
+
+    @property
+    def branches(self) -> pl.DataFrame:
+        """Changed nodes with what changed ``below`` them by the same factor, the largest first;
+        other columns as in ``nodes``."""
+        return self._exact.branches
 
     @property
     def causes(self) -> list[dict[str, Any]]:
@@ -65,7 +71,7 @@ class Comparison(Compared):
 
     @property
     def changed(self) -> bool:
-        """Whether the comparison shows any difference, or predictions that are not the same."""
+        """Whether it shows any difference, or other predictions of the same instances."""
         return self._exact.changed
 
     @cached_property

@@ -8,10 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 import polars as pl
+from scipy.special import ndtr, ndtri
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.fdr import benjamini_hochberg
-from audit.engine.statistics.intervals import difference_interval, wilson
+from audit.engine.statistics.intervals import LEVEL, difference_interval, wilson
 from audit.engine.statistics.two_rates import (
     GroupSums,
     Size,
@@ -143,6 +144,12 @@ def q_values(p_value: FloatArray, tested: BoolArray) -> FloatArray:
     q_value = np.full(len(p_value), np.nan)
     q_value[tested] = benjamini_hochberg(p_value[tested], int(tested.sum()))
     return q_value
+
+
+def p_of_interval(apart: Any, reach: Any) -> Any:
+    """P values of differences, by how far their 95 % intervals reach on the side of 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(apart == 0, 1.0, 2 * ndtr(ndtri((1 - LEVEL) / 2) * np.abs(apart / reach)))
 
 
 def within_rate(q_value: FloatArray | pl.Series) -> BoolArray:

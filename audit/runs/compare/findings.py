@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,13 +13,13 @@ import polars as pl
 
 from audit.base.declared import schema
 from audit.checks.limits import main_effect
-from audit.engine.statistics.intervals import newcombe, wilson
+from audit.engine.statistics.intervals import newcombe
 from audit.engine.statistics.two_rates import difference_p_value
 from audit.measure.residual_differences import p_of_difference
 from audit.measure.residual_use import Share
 from audit.results.findings import CheckResult, Finding
 from audit.results.result import AuditResult
-from audit.runs.compare.counts import q_values, within_rate
+from audit.runs.compare.counts import p_of_interval, q_values, within_rate
 from audit.runs.compare.releases import SIDES, Releases
 from audit.runs.compare.told import ToldRuns
 
@@ -51,8 +52,6 @@ _HELD = {"new": ("new", "worse"), "gone": ("gone", "better")}
 _Row = dict[str, Any]
 
 
-_Effect = tuple[str, float, float]
-"""Name of an effect, its value, and the upper end of its interval."""
 _Found = tuple[_Row, Finding | None, Finding | None]
 """A row of `COLUMNS`, and the finding as either release has it."""
 
@@ -84,9 +83,8 @@ def finding_changes(of: Releases, pairs: pl.DataFrame) -> pl.DataFrame:
     """All findings of either release, matched by id: columns `COLUMNS`, `SUBJECT` and ``of_all``.
 
     A finding is new if it is reported in NEW and OLD does not have it, not even folded into
-    another, and a test says that the two differ; gone is the reverse. It is worse if its effect in
-    NEW is above the interval of its effect in OLD, better if the effect in OLD is above the
-    interval in NEW, unless a test finds no difference. All tests are corrected together.
+    another, and a test says that the two differ; gone is the reverse. Of one that both have it is
+    worse or better, by its effect. All tests are corrected together.
 
     Args:
         pairs: Changes of all pairs that were tested.
@@ -102,9 +100,9 @@ def finding_changes(of: Releases, pairs: pl.DataFrame) -> pl.DataFrame:
     known = table["p_value"].is_not_null().to_numpy()
     beyond = pl.lit(pl.Series(within_rate(q_values(table["p_value"].to_numpy(), known))))
     alone, both = (pl.col("change").is_in(some) for some in (("new", "gone"), ("worse", "better")))
-    chance = both & ~beyond & pl.col("p_value").is_not_null()
-    change = pl.when(alone & ~beyond).then(pl.lit("limit")).when(chance).then(pl.lit("same"))
-    return _in_order(table.with_columns(change=change.otherwise("change")))
+    change = pl.when(beyond).then("change").when(alone).then(pl.lit("limit"))
+    change = change.when(both).then(pl.lit("same")).otherwise("change")
+    return _in_order(table.with_columns(change=change))
 
 
 def _in_order(findings: pl.DataFrame) -> pl.DataFrame:
@@ -120,22 +118,19 @@ def _in_order(findings: pl.DataFrame) -> pl.DataFrame:
 
 def _matched(old: AuditResult, new: AuditResult) -> Iterator[_Found]:
     """All findings of either run, with what their effects alone say of their change."""
-    sizes = old.size, new.size
     for name, was, now in _in_both(old, new):
         asked = {one and one.status for one in (was, now)}.isdisjoint(_UNASKED)
         before, after = (
             {one.id: one for one in (check.findings if check else ())} for check in (was, now)
         )
         for one in now.standing if now else ():
-            yield _row(name, before.get(one.id), one, sizes, asked=asked)
+            yield _row(name, before.get(one.id), one, asked=asked)
         for one in was.standing if was else ():
             if one.id not in after:
-                yield _row(name, one, None, sizes, asked=asked)
+                yield _row(name, one, None, asked=asked)
 
 
-def _row(
-    check: str, old: Finding | None, new: Finding | None, sizes: tuple[int, int], *, asked: bool
-) -> _Found:
+def _row(check: str, old: Finding | None, new: Finding | None, *, asked: bool) -> _Found:
     was, now = (None if one is None else main_effect(one) for one in (old, new))
     effect, known = now or was, new or old
     assert effect is not None, "one of two releases has it"
@@ -143,7 +138,8 @@ def _row(
     if was is None or now is None:
         change = "not_asked" if not asked else "new" if was is None else "gone"
     else:
-        change = _change(was, now, sizes)
+        alike = was[0] != now[0] or was[1] == now[1]
+        change = "same" if alike else "worse" if now[1] > was[1] else "better"
     row = {
         "check": check,
         "id": known.id,
@@ -160,26 +156,14 @@ def _row(
     return row, old, new
 
 
-def _change(was: _Effect, now: _Effect, sizes: tuple[int, int]) -> str:
-    """Whether the effect of one release is above the interval of the other's."""
-    if was[0] != now[0]:
-        return "same"
-    (_, before, high_before), (_, after, high_after) = was, now
-    if was[0] == "touched":
-        (before, high_before), (after, high_after) = (
-            (touched / max(n, touched, 1), wilson(touched, max(n, touched))[1])
-            for touched, n in zip((before, after), sizes, strict=True)
-        )
-    return "worse" if after > high_before else "better" if before > high_after else "same"
-
-
 @dataclass(frozen=True, eq=False)
 class FindingTests:
     """The chance that what two releases say of one thing differs as much.
 
     A finding on a pair of nodes is tested as that pair is, one on residual labels by their shares,
     and one that names every case by its instances, which are none where it is not told. What has a
-    limit, and is told only where that is passed, cannot be tested otherwise.
+    limit is told only where that is passed, so that it is tested where both releases have it: by
+    its effect with both intervals, or without these by its instances.
     """
 
     releases: Releases
@@ -199,9 +183,16 @@ class FindingTests:
                 return {}
             ends = newcombe(here.value, here.worth(), there.value, there.worth())
             return _tested(p_value, (there.k, here.k), (there.n, here.n), ends, of_all=False)
-        if any(one is not None and one.beyond != 1.0 for one in (old, new)):
+        tested = self._instances(*(0 if one is None else one.touched for one in (old, new)))
+        if all(one is None or one.beyond == 1.0 for one in (old, new)):
+            return tested
+        if old is None or new is None:
             return {}
-        return self._instances(*(0 if one is None else one.touched for one in (old, new)))
+        (_, before, above), (effect, after, over) = map(main_effect, (old, new))
+        reach = math.hypot(above - before, over - after)
+        by_effect = effect != "touched" and reach
+        p_value = p_of_interval(after - before, reach) if by_effect else tested["p_value"]
+        return {"p_value": float(p_value)}
 
     def _pair(self, row: Mapping[str, Any]) -> _Row:
         """By groups the test and the interval are of other shares than those of instances."""

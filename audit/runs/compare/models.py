@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
 import polars as pl
 
 from audit.base.declared import schema
 from audit.engine.statistics.intervals import difference_interval
 from audit.results.metric_list import ALL, METRICS
 from audit.results.result import AuditResult
+from audit.runs.compare.counts import p_of_interval, q_values, within_rate
 from audit.runs.compare.releases import SIDES, beside
 from audit.runs.compare.told import ToldRuns
 from audit.runs.instances import answered
@@ -63,8 +65,11 @@ class ModelChanges:
 
 
 def changed_metrics(metrics: pl.DataFrame) -> int:
-    """Number of metrics whose interval of the difference does not hold 0."""
-    return len(metrics.filter((pl.col("low") > 0) | (pl.col("high") < 0)))
+    """Number of metrics whose difference is beyond chance, as tests of all of them say together."""
+    known = metrics.drop_nulls(("difference", "low", "high"))
+    apart, low, high = (known[name].to_numpy() for name in ("difference", "low", "high"))
+    p_value = p_of_interval(apart, np.where(apart > 0, apart - low, high - apart))
+    return int(within_rate(q_values(p_value, np.ones(len(known), np.bool_))).sum())
 
 
 def metric_rows(metrics: pl.DataFrame) -> list[dict[str, Any]]:

@@ -1,8 +1,9 @@
-"""Changes in the use of nodes and of pairs, and siblings of which one is used for the other."""
+"""Changes in the use of nodes and of pairs, siblings of which one is used for the other, and
+branches that changed as a whole."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,12 @@ from audit.runs.compare.releases import SIDES, Release, Releases, beside
 EXCHANGED = 0.5
 """Largest part of the smaller change that a rise and a fall may differ by in an exchange, and that
 their parent may change by."""
-EXCHANGES = schema(("parent", pl.String), ("fewer more", pl.List(pl.String)), ("moved", pl.Float64))
+EXCHANGES = schema(
+    ("parent", pl.String), ("fewer more", pl.List(pl.String)), ("moved low high", pl.Float64)
+)
+WHOLE = 0.8
+"""Least part of the use of its children that changes by a branch's factor where it is whole."""
+BRANCHES = schema(("node", pl.String), ("below", pl.List(pl.String)))
 
 
 def node_changes(of: Releases) -> pl.DataFrame:
@@ -163,28 +169,38 @@ def exchanges(nodes: pl.DataFrame, changed: pl.DataFrame, new: Release) -> pl.Da
 
     Args:
         nodes: ``node, difference`` of nodes that mean the same in both hierarchies.
-        changed: Those that changed.
+        changed: Those that changed, with ``low, high``.
         new: The release whose hierarchy says which are siblings; children of its root are not.
 
     Returns:
         Columns `EXCHANGES`, the largest first: of which nodes there are fewer, of which more, and
-        the share of the instances that moved.
+        the share of the instances that moved, with its interval.
     """
     differences = dict(nodes.select("node", "difference").drop_nulls().iter_rows())
-    own = dict(changed.select("node", "difference").drop_nulls().iter_rows())
+    known = changed.select("node", "difference", "low", "high").drop_nulls()
+    own = {node: numbers for node, *numbers in known.iter_rows()}
     inner = (pl.col("parent") != new.root["node"]) & pl.col("child").is_in([*own])
     below = new.run.edges.filter(inner).sort("parent", "child")
     taken, rows = set[str](), list[tuple[Any, ...]]()
     for parent, children in below.group_by("parent", maintain_order=True).agg("child").iter_rows():
         if parent in own or parent not in differences:
             continue
-        waiting = {child: own[child] for child in children if child not in taken}
+        waiting = {child: own[child][0] for child in children if child not in taken}
         for members in _cancelling(waiting, abs(differences[parent])):
             taken |= {*members}
-            fewer, more = ([m for m in members if sign * own[m] > 0] for sign in (-1, 1))
-            moved = min(abs(sum(own[m] for m in side)) for side in (fewer, more))
-            rows.append((parent, fewer, more, moved))
+            fewer, more = ([m for m in members if sign * own[m][0] > 0] for sign in (-1, 1))
+            moved = min(_added([own[one] for one in side]) for side in (fewer, more))
+            rows.append((parent, fewer, more, *moved))
     return pl.DataFrame(rows, EXCHANGES, orient="row").sort(-pl.col("moved"), "parent")
+
+
+def _added(numbers: Sequence[Sequence[float]]) -> tuple[float, float, float]:
+    """The size of a sum of differences, with its interval, squared and added from theirs."""
+    apart, low, high = np.array(numbers).T
+    down, up = np.linalg.norm(apart - low), np.linalg.norm(high - apart)
+    total = float(apart.sum())
+    down, up = (down, up) if total > 0 else (up, down)
+    return abs(total), float(abs(total) - down), float(abs(total) + up)
 
 
 def _cancelling(by: Mapping[str, float], of_parent: float) -> Iterator[Sequence[str]]:
@@ -207,3 +223,47 @@ def _cancelling(by: Mapping[str, float], of_parent: float) -> Iterator[Sequence[
     rises, falls = (sum(max(sign * by[one], 0.0) for one in left) for sign in (1, -1))
     if len(left) > 2 and max(abs(rises - falls), of_parent) <= EXCHANGED * min(rises, falls):
         yield left
+
+
+def branches(nodes: pl.DataFrame, changed: pl.DataFrame, new: Release) -> pl.DataFrame:
+    """Changed nodes that changed as a whole: two or more of their children did by one factor.
+
+    It is the factor of the sum over all children, of which `WHOLE` must be those that changed by
+    it: the interval of a difference holds what the factor makes of the share in OLD.
+
+    Args:
+        nodes: As `node_changes`, of nodes that mean the same in both hierarchies.
+        changed: Those that changed.
+        new: The release whose hierarchy says what is below a node.
+
+    Returns:
+        Columns `BRANCHES`: what changed ``below`` by the factor of the node; of branches within
+        each other the upper one alone, where it says that the lower one changed.
+    """
+    shares = pl.coalesce("mean_old", "rate_old"), pl.coalesce("mean_new", "rate_new")
+    known = nodes.select("node", "low", "high", *shares).drop_nulls()
+    own = {node: numbers for node, *numbers in known.iter_rows()}
+    names = changed.filter(pl.col("node").is_in([*own]))["node"].to_list()
+    within, left, rows = new.within(names), {*names}, list[tuple[str, list[str]]]()
+    children = dict(new.run.edges.sort("child").group_by("parent").agg("child").iter_rows())
+
+    def alike(some: Iterable[str], factor: float) -> list[str]:
+        def changes(low: float, high: float, old: float, _: float) -> bool:
+            return low <= (factor - 1) * old <= high
+
+        return [one for one in some if changes(*own[one])]
+
+    for place in np.argsort(-within.sum(axis=0), kind="stable").tolist():
+        every = [child for child in children.get(names[place], ()) if child in own]
+        old, now = (sum(own[child][side] for child in every) for side in (2, 3))
+        if names[place] not in left or not old:
+            continue
+        same = alike(every, now / old)
+        held = sum(own[child][2] + own[child][3] for child in same)
+        if len(left.intersection(same)) < 2 or held < WHOLE * (old + now):
+            continue
+        inside = [names[one] for one in within[:, [place]].nonzero()[0] if one != place]
+        below = alike(left.intersection(inside), now / old)
+        left -= {*below}
+        rows.append((names[place], sorted(below)))
+    return pl.DataFrame(rows, BRANCHES, orient="row")

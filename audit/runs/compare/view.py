@@ -27,7 +27,7 @@ from audit.runs.compare.models import (
 from audit.runs.compare.records import RecordChanges
 from audit.runs.compare.releases import EDIT_COLUMNS, EDITS, SIDES, Release
 from audit.runs.compare.told import ToldRuns
-from audit.runs.compare.use import exchanges
+from audit.runs.compare.use import branches, exchanges
 from audit.runs.folder import COMPARISON_VERSION
 from audit.sharing.bins import FEWEST_BINS
 
@@ -110,10 +110,14 @@ class View:
         pairs = runs.apart(runs.table(of.pairs.filter("changed"), "joint"), "joint")
         self.edits = runs.edits(of.edits)
         self.exchanges = exchanges(every, nodes, Release(of.new))
+        whole = branches(every, nodes, Release(of.new))
         members = pl.concat([self.exchanges["fewer"], self.exchanges["more"]]).explode()
         in_one, largest = pl.col("node").is_in(members.implode()), -pl.col("difference").abs()
         self.exchanged = nodes.filter(in_one)
-        self.nodes = nodes.filter(~in_one).sort(largest, "node", nulls_last=True)
+        nodes = nodes.filter(~in_one).sort(largest, "node", nulls_last=True)
+        self.branches = nodes.join(whole, on="node", maintain_order="left")
+        said = pl.concat([whole["node"], whole["below"].explode()]).drop_nulls()
+        self.nodes = nodes.filter(~pl.col("node").is_in(said.implode()))
         self.pairs = pairs.sort(largest, "a", "b", nulls_last=True)
         self.used = every.filter(pl.max_horizontal("support_old", "support_new") > runs.width)
         self.findings = told_findings(of.findings, runs)
@@ -130,6 +134,7 @@ class View:
         return {
             "edits": int((~self.edits["from_labels"]).sum()),
             "exchanges": len(self.exchanges),
+            "branches": len(self.branches),
             "nodes": len(self.nodes),
             "pairs": len(self.pairs),
             "metrics": changed_metrics(model.metrics.filter(scope=ALL)) if model else 0,
@@ -140,8 +145,11 @@ class View:
 
     @property
     def changed(self) -> bool:
-        """Whether there is any difference, or predictions that are not the same."""
-        other = self.model is not None and self.model.predictions != "same"
+        """Whether there is any difference, or a model predicts otherwise of the same instances."""
+        model = self.model
+        other = model is not None and model.predictions != "same"
+        if model is not None and model.predictions == "differ" and not self.of.same_data:
+            other = (model.scores_differ or 0) > self.runs.width
         return other or any(self.totals.values())
 
     def shared(self) -> _Row:
@@ -162,6 +170,14 @@ class View:
             "changed": self.changed,
             "totals": self.totals,
             "exchanges": [*map(self._exchange, self.exchanges.head(SHOWN).iter_rows(named=True))],
+            "branches": [
+                {**row, "below": below}
+                for row, below in zip(
+                    self._rows(self.branches, _NODE),
+                    self.branches["below"].list.len(),
+                    strict=False,
+                )
+            ],
             "nodes": {
                 "compared": len(compared),
                 "not_comparable": compared["difference"].null_count(),
