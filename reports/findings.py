@@ -154,13 +154,13 @@ def _since(view: Row) -> Iterator[str]:
     if since is None:
         return
     new, worse = (sum(one[what] or 0 for one in since["checks"]) for what in ("new", "worse"))
-    said = f"Since the reference {new:,} are new and {worse:,} worse"
+    said = f"Since the reference: {new:,} new and {worse:,} worse"
     first = next((one for one in moved(view) if one["change"] in ("new", "worse")), None)
     if first:
         before, now = (
             words.percent(first[one], first["of"], rounding) for one in ("before", "now")
         )
-        said += f": most of all {first['what']}: {before} before, {now} now"
+        said += f", most of all {first['what']}: {before} before, {now} now"
     yield f"{said}."
 
 

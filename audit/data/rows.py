@@ -285,9 +285,9 @@ def _cells(frame: pl.DataFrame, name: str, named: bool, where: object) -> pl.Ser
             "that 0380 and 380 are the same",
             found=str(dtype),
             where=where,
-            hint="read the file with this column as text, for example with pl.read_csv(file, "
-            "infer_schema=False) or pd.read_csv(file, dtype=str); --classes names numbers of "
-            "classes",
+            hint="class numbers are named by classes, or --classes FILE; else read the file with "
+            "this column as text, for example with pl.read_csv(file, infer_schema=False) or "
+            "pd.read_csv(file, dtype=str)",
         )
     return tidy(frame.select(name), where, [name]).to_series()
 

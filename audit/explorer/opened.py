@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import polars as pl
@@ -51,6 +52,17 @@ FINDINGS = Columns(
     count("instances"),
     share("share", of="instances of", ends="low high"),
 )
+MODEL_PAIR = "relation joint co_predicted rate confusion expected lift"
+PAIRS = {
+    "pairs": (
+        "Pairs in the labels",
+        "a b relation joint observed expected_length ratio q_value rate confusion lift expected"
+        " support_a support_b joint_entailed explained shrunk_ratio p_value effective groups"
+        " group_sum group_squares found_rank lca",
+    ),
+    "model_pairs": ("Pairs in the predictions", f"a b {MODEL_PAIR} support_a support_b lca"),
+}
+"""Titles of the tables of pairs, and their columns in order: no pair of predictions is judged."""
 DECLARED: Mapping[str, Table] = {
     **{name: Table(own) for name, own in (
         ("nodes", columns.NODES), ("residuals", columns.RESIDUALS),
@@ -152,6 +164,16 @@ class OpenedRun:
         """Its records; None where they are not to be looked at."""
         return Records(self.result, self.hierarchy) if self.shows_records else None
 
+    @property
+    def way_to_records(self) -> str:
+        """How single records are shown; empty where they are."""
+        if self.shows_records:
+            return ""
+        kept = (self.folder / RESTRICTED / INSTANCES.file).is_file()
+        made = "" if kept else "audit run ... --keep-instances, then "
+        shown = f"audit explore {quote(str(self.folder))} --show-instances"
+        return f"Records with their labels are shown by: {made}{shown}"
+
     @cached_property
     def tables(self) -> Mapping[str, Shown]:
         """Every table by its name: those of ``restricted/``, findings and checks as pages list."""
@@ -165,8 +187,9 @@ class OpenedRun:
         yield self._checks()
         yield self.finding_table("")
         for name, pairs in self.pairs.items():
-            own = columns.PAIRS if name == "pairs" else columns.MODEL_PAIRS
-            yield Shown(name, shown_columns(pairs.schema, own), pairs, row="two nodes")
+            own = shown_columns(pairs.schema, columns.MODEL_PAIRS)
+            title, names = PAIRS[name]
+            yield Shown(name, own, pairs, title, "two nodes").only(names)
         for path in sorted((self.folder / RESTRICTED).glob("*.parquet")):
             hidden = path.stem in OF_RECORDS and not self.shows_records
             if path.stem not in ("findings", *self.pairs) and not hidden:
@@ -180,7 +203,7 @@ class OpenedRun:
             names = pl.lit(pl.Series(self.hierarchy.nodes, dtype=pl.String))
             frame = frame.with_columns(names.gather(pl.col(end)).alias(end) for end in "ab")
         own = shown_columns(frame.collect_schema(), declared.columns)
-        return Shown(path.stem, own, Stored(frame), declared.title, declared.row or "a row")
+        return Shown(path.stem, own, Stored(frame), declared.title, declared.row)
 
     def _metrics(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         at = [level(one["parameters"]) for one in self.result.metric_rows]

@@ -14,9 +14,9 @@ from audit.base.declared import Columns, text
 from audit.base.plurals import counted, title_and_code
 from audit.engine.statistics.intervals import wilson
 from audit.explorer import records
-from audit.explorer.opened import OpenedRun, nodes_named
+from audit.explorer.opened import MODEL_PAIR, PAIRS, OpenedRun, nodes_named
 from audit.explorer.rows import Stored
-from audit.explorer.sheets import PAIRS, Sheet, address, few, refuse_unknown, sheet
+from audit.explorer.sheets import Sheet, address, few, refuse_unknown, sheet
 from audit.explorer.site import Asked, page
 from audit.explorer.tables import NotThereError, Shown, index_of, shown_columns
 from audit.hierarchies.relations import relate_two
@@ -33,6 +33,8 @@ OF_PAIR = (
     " explained shrunk_ratio expected lift confusion q_value"
 )
 PARTNERS = "other relation joint expected_length ratio lift support strength"
+EXCHANGED, OF_EXCHANGED = ("exchanged_pairs", "exchanged_in_line"), "a b relation counted expected"
+CONFUSED = "Most confused with it at its depth (equation 4)"
 WHOSE = ("Labelled", "Predicted")
 RELATED = {
     "ancestor": "are one above the other",
@@ -43,10 +45,6 @@ RELATED = {
 }
 SIDES = ("The first is higher", "The second is higher", "Tied", "Left out")
 """What is counted of two subgraphs, in the order of `records.Records.sides`."""
-NO_RECORDS = (
-    "Single records are shown only where the run was made with --keep-instances and audit explore"
-    " was started with --show-instances."
-)
 
 
 def show_verdict(run: OpenedRun, _: Asked) -> Response:
@@ -90,8 +88,6 @@ def show_tables(run: OpenedRun, _: Asked) -> Response:
         tables=[(one, rows) for one, rows in every if rows],
         empty=[one.heading for one, rows in every if not rows],
         depths=depths,
-        codes=records.CODES,
-        outcomes=records.OUTCOMES.items(),
     )
 
 
@@ -114,7 +110,8 @@ def partners(run: OpenedRun, named: str, node: str) -> Shown:
     rows = run.pairs[named].partners(index_of(node, run.hierarchy))
     shown = shown_columns(rows.drop("a", "b").schema, _PARTNERS)
     title = "Labels beside it" if named == "pairs" else "Predictions beside it"
-    return Shown(named, shown, Stored(rows.lazy()), title, "a partner")
+    found = Shown(named, shown, Stored(rows.lazy()), title, "a partner")
+    return found if named == "pairs" else found.only(f"other {MODEL_PAIR} support strength lca")
 
 
 _PARTNERS = Columns(
@@ -157,7 +154,7 @@ def show_records(run: OpenedRun, asked: Asked) -> Response:
 def records_of(run: OpenedRun) -> records.Records:
     """The records; `NotThereError` where they are not to be looked at."""
     if run.records is None:
-        raise NotThereError(NO_RECORDS)
+        raise NotThereError(run.way_to_records)
     return run.records
 
 
@@ -187,6 +184,7 @@ def show_finding(run: OpenedRun, asked: Asked) -> Response:
     if found is None:
         raise NotThereError(f"The run has no finding {asked.get('id', '')}.")
     check = next(one for one in run.view["checks"] if one["name"] == found["check"])
+    of_parts = Columns(check_columns(check).values(), Columns.read(check["part_columns"]).values())
     return page(
         run,
         "finding",
@@ -195,6 +193,9 @@ def show_finding(run: OpenedRun, asked: Asked) -> Response:
         check=check,
         judged=printable(_judged(found)),
         numbers=printable(_numbers(check_columns(check), found["evidence"])),
+        parts=printable(
+            [(one["nodes"], _numbers(of_parts, one["evidence"])) for one in found["parts"]]
+        ),
         cases=_cases(run, found, asked),
         explains=[one for one in run.findings.values() if found["id"] in one["folded"]],
         explained_by=[run.findings[id] for id in found["folded"] if id in run.findings],
@@ -259,23 +260,26 @@ def show_node(run: OpenedRun, asked: Asked) -> Response:
     sheets = [_children(run, asked)]
     for named in run.pairs:
         own = partners(run, named, node)
-        shown = own.only(PARTNERS if named == "pairs" else f"{PARTNERS} confusion")
-        sheets.append(few(run, shown, node=node, order="-strength", relation="!ancestor"))
         if named == "model_pairs":
+            there = (run.tables[one] for one in EXCHANGED if one in run.tables)
+            sheets += [few(run, one.only(OF_EXCHANGED), below=node) for one in there]
             confused = own.only("other relation confusion joint")
-            asks = {"order": "-confusion", "relation": "!ancestor"}
-            sheets.append(few(run, confused, "Most confused with it", node=node, **asks))
+            asks = {"order": "-confusion", "relation": "!ancestor", "depth": f"{row['depth']}"}
+            sheets.append(few(run, confused, CONFUSED, node=node, **asks))
+        asks = {"order": "-strength", "relation": "!ancestor"}
+        sheets.append(few(run, own.only(PARTNERS), node=node, **asks))
     said = list[tuple[str, int, str]]()
     for table in run.tables.values():
         named_by = [*table.node_columns, *(["relation"] if "relation" in table.columns else [])]
-        if isinstance(table.rows, Stored) and table.name not in ("nodes", "edges"):
+        if isinstance(table.rows, Stored) and table.name not in ("nodes", "edges", *EXCHANGED):
             for column in named_by:
                 rows = table.rows.page(table.query({column: node}, run.hierarchy))[1]
                 if rows and table.name in ("drift_nodes", "residuals"):
                     sheets.append(few(run, table, **{column: node}))
                 elif rows:
                     to = address(f"/table/{table.name}", **{column: node})
-                    said.append((table.heading, rows, to))
+                    of = f", {table.columns[column].heading.lower()}" if column in "ab" else ""
+                    said.append((f"{table.heading}{of}", rows, to))
     return page(
         run,
         "node",

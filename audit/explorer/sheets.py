@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import polars as pl
 
 from audit.base.declared import Column
-from audit.explorer.opened import OpenedRun
+from audit.explorer.opened import PAIRS, OpenedRun
 from audit.explorer.rows import ROWS
 from audit.explorer.tables import NotThereError, Shown, is_node
 from reports.cells import Cell, cell
@@ -19,9 +19,10 @@ from reports.marks import Scale, scale_of
 from reports.words import NOTHING, Row, printable
 from reports.words import name as in_words
 
-PAIRS = ("pairs", "model_pairs")
 FEW = 8
 """Rows of a table that is shown beside others."""
+ASKED = {"holding": "any text contains", "below": "at or below", "depth": "at depth"}
+"""What a table can be asked beside its columns."""
 MARKED = ("labels", "answers")
 """Columns of the records of a finding that say what is behind it."""
 
@@ -75,9 +76,16 @@ class Sheet:
         return self.path.startswith(("/table/", "/records"))
 
     @property
-    def filtered(self) -> bool:
-        """Whether it was asked for anything but a page or an order."""
-        return bool({*self.asked} - {"start", "order", *self.fixed})
+    def said(self) -> str:
+        """What it was asked for beside a page and an order; empty for nothing."""
+        headings = ASKED | {one.name: one.heading for one in self.table.columns.values()}
+        asked = [name for name in self.asked if name not in ("start", "order", *self.fixed)]
+        words = []
+        for name in asked:
+            column, _, end = name.partition(".")
+            kept = "all but " if self.asked[name].startswith("!") else f"at {end} " if end else ""
+            words.append(f"{headings[column]} {kept}{self.asked[name].removeprefix('!')}")
+        return f": {', '.join(words)}" if words else ""
 
     def address(self, **changed: object) -> str:
         """The same table asked otherwise."""

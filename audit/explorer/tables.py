@@ -24,12 +24,20 @@ NODES = ("node", "a", "b", "other", "parent", "child", "lca", "scope", "answer",
 WORDS = ("check", "severity", "relation")
 """Columns of names from a fixed list, in which ``_`` is written as a blank."""
 HEADINGS = {
-    "a": "Node",
-    "b": "With",
+    "a": "First node",
+    "b": "Second node",
+    "support_a": "With the first",
+    "support_b": "With the second",
     "lca": "Common ancestor",
     "joint": "Instances with both",
+    "joint_entailed": "Both by one label",
+    "co_predicted": "Answered with both",
+    "expected": "Expected (independent)",
     "expected_length": "Expected",
     "ratio": "Times expected",
+    "k": "Count",
+    "n": "Of",
+    "n_effective": "Effective",
     "support": "Instances",
 }
 """Headings of columns that are declared without one."""
@@ -47,7 +55,7 @@ class Shown:
     columns: Columns
     rows: Stored | Pairs
     title: str = ""
-    row: str = "a row"
+    row: str = ""
 
     @property
     def heading(self) -> str:
@@ -193,6 +201,8 @@ def number_of(said: str) -> float:
 def shown_columns(schema: Mapping[str, pl.DataType], declared: Columns) -> Columns:
     """The columns of a frame as they are declared, or else by their types; each has a heading."""
     made = [_shown(name, kind, declared) for name, kind in schema.items() if is_flat(kind)]
+    if "title" in schema:
+        made = [replace(one, title="title") if one.name == "node" else one for one in made]
     headings = {one.name: one.heading or HEADINGS.get(one.name) for one in made}
     return Columns(
         replace(one, heading=headings[one.name] or in_words(one.name).capitalize()) for one in made
