@@ -56,7 +56,8 @@ def _duplicates(measured: Measurements) -> Rows:
       95 % interval of D / (D + I) is above one half: what is alike by nature is near too.
       `instances` share all labels with more others than differ by one, `equal` all with any.
 
-    On counts alone repeated labels are the only finding. **Severity.** Places, records and group: warning.
+    On counts alone repeated labels are the only finding. **Severity.** Places, records and group:
+    warning.
     Labels: note, since a repeated label counts once. Persons and sets: note, since templates look
     the same. **Limits.** Procedures and treatments are often rightly repeated. Near misses grow
     with the square of the records, so that few copies among very many are not told.
