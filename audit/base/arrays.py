@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from audit.base.disk import on_disk
 
-_HELD: ContextVar[int] = ContextVar("held", default=4 * 2**20)
+_LONGEST_IN_MEMORY: ContextVar[int] = ContextVar("held", default=4 * 2**20)
 """Bytes of an array above which it stands in a file; a 64th as many rows are worked on at once."""
 _MAPS: WeakSet[mmap.mmap] = WeakSet()
 
@@ -26,16 +26,16 @@ _MAPS: WeakSet[mmap.mmap] = WeakSet()
 def holding(most: int) -> Iterator[None]:
     """Within the block, arrays of more than so many bytes stand in files, and less is worked on at
     a time; the numbers are the same."""
-    before = _HELD.set(most)
+    before = _LONGEST_IN_MEMORY.set(most)
     try:
         yield
     finally:
-        _HELD.reset(before)
+        _LONGEST_IN_MEMORY.reset(before)
 
 
 def at_once() -> int:
     """Number of rows, or values, that are worked on at a time."""
-    return max(_HELD.get() // 64, 1)
+    return max(_LONGEST_IN_MEMORY.get() // 64, 1)
 
 
 def slices(n: int) -> Iterator[slice]:
@@ -55,7 +55,7 @@ def counts_of(values: NDArray[Any], n: int) -> NDArray[np.int64]:
 
 def stored(values: NDArray[Any]) -> NDArray[Any]:
     """An array as it is where it is short, else the same values in a file."""
-    if values.nbytes <= _HELD.get():
+    if values.nbytes <= _LONGEST_IN_MEMORY.get():
         return values
     with on_disk(Path(tempfile.gettempdir())), tempfile.TemporaryFile() as file:
         file.write(np.ascontiguousarray(values).data)
@@ -83,7 +83,7 @@ class Growing:
         self._parts.append(np.array(values, self._kind))
         self._length += len(values)
         self._waiting += self._parts[-1].nbytes
-        if self._waiting > _HELD.get():
+        if self._waiting > _LONGEST_IN_MEMORY.get():
             self._write()
 
     def whole(self) -> NDArray[Any]:

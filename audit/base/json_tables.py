@@ -25,7 +25,7 @@ Line: TypeAlias = tuple[str, dict[str, Any]]
 
 _T = TypeVar("_T")
 _LINES = (".jsonl", ".ndjson")
-_HELD = 50_000
+_ROWS_IN_MEMORY = 50_000
 """Lines of a file that are held from the first time they are read; of more none is."""
 _parse = json.JSONDecoder(object_pairs_hook=once, parse_float=str, parse_int=str).decode
 
@@ -42,8 +42,8 @@ def json_tables(path: Path, name: str, shape: TextShape) -> tuple[Table, ...]:
         raise InputError("a file of JSON with records is required", found="nothing", where=name)
     if bare_suffix(path) in _LINES or (len(first) == 2 and _is_record(first)):
         read = partial(_lines, path, name, shape.encoding)
-        held = [*islice(read(), _HELD + 1)]
-        return (_table(path, name, held.__iter__ if len(held) <= _HELD else read),)
+        held = [*islice(read(), _ROWS_IN_MEMORY + 1)]
+        return (_table(path, name, held.__iter__ if len(held) <= _ROWS_IN_MEMORY else read),)
     document = parsed_json("".join(text_blocks(path, shape.encoding)), path, _parse)
     lists = document if isinstance(document, dict) else {"": document}
     found = {

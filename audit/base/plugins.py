@@ -67,7 +67,7 @@ def used() -> tuple[Plugin, ...]:
 def using(names: Iterable[str]) -> Iterator[None]:
     """Use the plugins of these names within the block, beside those in use outside of it."""
     plugins = {plugin.name: plugin for plugin in used()}
-    for found in map(_found, names):
+    for found in map(_installed, names):
         plugins[found.name] = plugins.get(found.name) or _loaded(found)
     before = _USED.set(tuple(plugins.values()))
     try:
@@ -112,7 +112,7 @@ def added(door: str, kind: type[_T], *others: type[Any]) -> tuple[_T, ...]:
 
 def record_of(name: str) -> dict[str, str]:
     """The entry of an installed plugin among the inputs of a run; it is not loaded."""
-    return _described(_found(name), {}).record
+    return _described(_installed(name), {}).record
 
 
 def listed() -> list[tuple[str, str, str]]:
@@ -127,7 +127,7 @@ def listed() -> list[tuple[str, str, str]]:
     return [(name, made, f"{DOORS[door]}: {point}") for door, name, made, point in sorted(found)]
 
 
-def _found(name: str) -> Distribution:
+def _installed(name: str) -> Distribution:
     from importlib.metadata import PackageNotFoundError, distribution
 
     with suppress(PackageNotFoundError, ValueError):

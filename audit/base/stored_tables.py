@@ -55,7 +55,7 @@ def _opened(path: Path, name: str) -> Iterator[tuple[Any, Callable[[list[str]], 
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with reading(path), _told("a whole file of Parquet or Arrow is required", name):
+    with reading(path), _library_errors("a whole file of Parquet or Arrow is required", name):
         if path.suffix.lower() == ".parquet":
             with pq.ParquetFile(path, page_checksum_verification=True) as file:
                 yield file.schema_arrow, lambda columns: file.iter_batches(_ROWS, columns=columns)
@@ -99,7 +99,7 @@ def sheets_of(path: Path) -> dict[str, pl.DataFrame]:
     require_package("fastexcel", "to read a workbook")
     with reading(path), suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
         _refuse_large(path, archive)
-    with reading(path), _told("a workbook that can be read is required", path):
+    with reading(path), _library_errors("a workbook that can be read is required", path):
         sheets = pl.read_excel(path, sheet_id=0, infer_schema_length=0, raise_if_empty=False)
     return {name: rows.cast(pl.String) for name, rows in sheets.items() if rows.height}
 
@@ -121,7 +121,12 @@ def arrays_in(path: Path, name: str) -> dict[str, np.ndarray[Any, Any]]:
     """The arrays of a file of NumPy by their names, empty of one alone; pickles are refused
     unread."""
     required = "a whole NumPy file of numbers or text is required"
-    with reading(path), path.open("rb") as stream, _told(required, name), catch_warnings():
+    with (
+        reading(path),
+        path.open("rb") as stream,
+        _library_errors(required, name),
+        catch_warnings(),
+    ):
         simplefilter("ignore")  # of headers that Python 2 wrote
         read = np.load(stream, allow_pickle=False)
         if isinstance(read, np.ndarray):
@@ -153,7 +158,7 @@ def _named(names: Collection[str], table: str | None, what: str, where: str) -> 
 
 
 @contextmanager
-def _told(required: str, where: object) -> Iterator[None]:
+def _library_errors(required: str, where: object) -> Iterator[None]:
     """Turn whatever a library raises of a file that is not as it should be into one InputError."""
     try:
         yield

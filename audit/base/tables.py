@@ -28,7 +28,7 @@ _JSON = (".json", ".jsonl", ".ndjson")
 _STORED = (".parquet", ".arrow", ".feather", ".ipc")
 _BOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _ARRAYS = (".npy", ".npz")
-_BESIDE = re.compile(
+_NO_DATA = re.compile(
     r"[._]|(readme|licen[cs]e|sha256sums)\b|(dataset_info|dataset_dict|state)\.json$", re.IGNORECASE
 )
 """How names of files begin that are no data of a folder."""
@@ -133,7 +133,7 @@ def _of_folder(folder: Path, text: TextShape) -> tuple[Table, ...]:
             key = (tuple(table.schema), rest, kind)
             groups[key].append((split[1].lower() if split else "", table))
     one = len(groups) == 1
-    return tuple(_together(str(folder) if one else "", parts) for parts in groups.values())
+    return tuple(_concatenated(str(folder) if one else "", parts) for parts in groups.values())
 
 
 def _of_part(path: Path, text: TextShape) -> tuple[Table, ...]:
@@ -148,14 +148,14 @@ def _of_part(path: Path, text: TextShape) -> tuple[Table, ...]:
 
 def _data_in(folder: Path) -> list[Path]:
     """The files of tables in a folder, or in those in it; ``.txt`` only if nothing else is one."""
-    inside = [path for path in files_in(folder) if not _BESIDE.match(path.name)]
+    inside = [path for path in files_in(folder) if not _NO_DATA.match(path.name)]
     known = (*_TEXT, *_JSON, *_STORED, *_BOOKS, *_ARRAYS)
     files = [path for path in inside if path.is_file() and bare_suffix(path) in known]
     files = [path for path in files if bare_suffix(path) != ".txt"] or files
     return files or [file for path in inside if path.is_dir() for file in _data_in(path)]
 
 
-def _together(name: str, parts: Sequence[tuple[str, Table]]) -> Table:
+def _concatenated(name: str, parts: Sequence[tuple[str, Table]]) -> Table:
     """The parts of one table one after the other, with their splits where they are of several."""
     splits, tables = zip(*parts, strict=True)
     first: Table = tables[0]

@@ -70,7 +70,7 @@ def residual_nodes(
     `residual_words`, make catch-alls that nobody has reviewed. The policy's own lists of nodes take
     precedence over all of these.
     """
-    words, decided = further_words(hierarchy, policy), reviewed(hierarchy)
+    words, decided = catch_all_words(hierarchy, policy), reviewed(hierarchy)
     titles = named(hierarchy)
     titled = _titled(hierarchy, words, progress)
     below_code = hierarchy.edges @ hierarchy.assignable.astype(np.int64)
@@ -101,7 +101,7 @@ def _by_review(review: Review) -> Residual | None:
     return Residual(review.decision, f"reviewed: {review.reason}")
 
 
-def further_words(hierarchy: Hierarchy, policy: Policy) -> tuple[str, ...]:
+def catch_all_words(hierarchy: Hierarchy, policy: Policy) -> tuple[str, ...]:
     """Words that make catch-alls of titles that nobody has reviewed; none for ICD-9-CM."""
     return () if is_icd9(hierarchy) else (*policy.residual_words, *WORDS)
 
@@ -111,7 +111,7 @@ def _titled(
 ) -> dict[int, Residual]:
     """`by_title`; of a built-in classification to which nothing was added it is read."""
     known = _compiled().get((hierarchy.sha256,))
-    if known is None or words != further_words(hierarchy, Policy()):
+    if known is None or words != catch_all_words(hierarchy, Policy()):
         progress("comparing titles of nodes")
         return by_title(hierarchy, words)
     return {index: Residual(kind, rule) for index, kind, rule in known.iter_rows()}

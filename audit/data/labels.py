@@ -52,7 +52,7 @@ def labels_in(cells: pl.Series, columns: Columns) -> pl.Series:
             .then(text.map_elements(_parsed, pl.List(pl.String), skip_nulls=True))
             .when(listed)
             .then(text.str.extract_all(_ITEM).list.eval(_unquoted(pl.element())))
-            .otherwise(_taken(text, columns))
+            .otherwise(_found_by_pattern(text, columns))
         )
     labels = found.fill_null([]).list.drop_nulls().alias(cells.name)
     return cells.to_frame("cell").select(labels).to_series()
@@ -64,7 +64,7 @@ def _text(cell: pl.Expr) -> pl.Expr:
     return pl.when(text != "").then(text)
 
 
-def _taken(text: pl.Expr, columns: Columns) -> pl.Expr:
+def _found_by_pattern(text: pl.Expr, columns: Columns) -> pl.Expr:
     if columns.take in _SHAPES:
         tokens = text.str.extract_all(_TOKENS[columns.take])
         code = pl.element().str.strip_chars(".")

@@ -225,7 +225,7 @@ class PredictionTable:
         columns = [self.frame[name] for name in classes]
         numbers = np.column_stack([self._filled(column, absent) for column in columns])
         spare = [name for name in self.rest if name in self.numbers and name not in classes]
-        further = self._further(numbers, spare)
+        further = self._extra_classes(numbers, spare)
         every = np.column_stack([numbers, *(self.numbers[name] for name in further)])
         names = distinct([*classes.values(), *further], "class", self.where)
         flags = all(map(are_flags, columns))
@@ -255,7 +255,7 @@ class PredictionTable:
             )
         return numbers.to_numpy()
 
-    def _further(self, numbers: FloatArray, spare: Sequence[str]) -> list[str]:
+    def _extra_classes(self, numbers: FloatArray, spare: Sequence[str]) -> list[str]:
         """Columns that are classes though they are no nodes: unless rows sum to one without them,
         all from 0 to 1."""
         shares = (np.abs(numbers.sum(axis=1) - 1) <= MOST_TOLERANCE).all()

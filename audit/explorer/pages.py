@@ -17,7 +17,7 @@ from audit.explorer import records
 from audit.explorer.opened import MODEL_PAIR, PAIRS, OpenedRun, nodes_named
 from audit.explorer.rows import Stored
 from audit.explorer.sheets import Sheet, address, few, refuse_unknown, sheet
-from audit.explorer.site import Asked, page
+from audit.explorer.site import Parameters, page
 from audit.explorer.tables import NotThereError, Shown, index_of, shown_columns
 from audit.hierarchies.relations import relate_two
 from audit.results.columns import MODEL_PAIRS
@@ -27,7 +27,7 @@ from reports.core import digests, level, model_lines
 from reports.findings import check_columns, first_sentence, ten, verdict
 from reports.words import METRICS, Imprint, Row, name, number, percent, printable
 
-View: TypeAlias = "Callable[[OpenedRun, Asked], Response]"
+View: TypeAlias = "Callable[[OpenedRun, Parameters], Response]"
 OF_PAIR = (
     "joint support_a support_b joint_entailed groups effective observed expected_length ratio"
     " explained shrunk_ratio expected lift confusion q_value"
@@ -47,7 +47,7 @@ SIDES = ("The first is higher", "The second is higher", "Tied", "Left out")
 """What is counted of two subgraphs, in the order of `records.Records.sides`."""
 
 
-def show_verdict(run: OpenedRun, _: Asked) -> Response:
+def show_verdict(run: OpenedRun, _: Parameters) -> Response:
     """The verdict, the findings to act on first, and what each check found."""
     view: Any = printable(run.view)
     tool, ledger, identity = view["identity"]["tool"], view["ledger"], view["identity"]
@@ -77,7 +77,7 @@ def show_verdict(run: OpenedRun, _: Asked) -> Response:
     )
 
 
-def show_tables(run: OpenedRun, _: Asked) -> Response:
+def show_tables(run: OpenedRun, _: Parameters) -> Response:
     """Every table of the run, and the questions that are asked of them most."""
     depths = [(one, one) for one in sorted(set(run.result.nodes["depth"]))]
     every = [(one, one.rows.page(one.query({}, run.hierarchy))[1]) for one in run.tables.values()]
@@ -91,7 +91,7 @@ def show_tables(run: OpenedRun, _: Asked) -> Response:
     )
 
 
-def show_table(run: OpenedRun, asked: Asked, named: str) -> Response:
+def show_table(run: OpenedRun, asked: Parameters, named: str) -> Response:
     """One table, filtered and in order, by pages or as CSV."""
     if named not in run.tables:
         raise NotThereError(f"This run has no table {named}.")
@@ -102,7 +102,7 @@ def show_table(run: OpenedRun, asked: Asked, named: str) -> Response:
         table = partners(run, named, asked["node"])
         lead = [f"Pairs with {title_and_code(asked['node'], run.title(asked['node']))}."]
     fixed = ("node",) if named in PAIRS else ()
-    return _asked(run, table, f"/table/{named}", asked, fixed, lead=lead)
+    return _table_page(run, table, f"/table/{named}", asked, fixed, lead=lead)
 
 
 def partners(run: OpenedRun, named: str, node: str) -> Shown:
@@ -120,7 +120,7 @@ _PARTNERS = Columns(
 )  # fmt: skip
 
 
-def show_records(run: OpenedRun, asked: Asked) -> Response:
+def show_records(run: OpenedRun, asked: Parameters) -> Response:
     """The records by their labels, answers and outcomes, and what they prefer."""
     own = records_of(run)
     lead, counts = list[tuple[str, str]](), own.sides(asked)
@@ -136,7 +136,7 @@ def show_records(run: OpenedRun, asked: Asked) -> Response:
             said = f"{share} prefer the first ({' to '.join(ends)}, 95% interval; equation 3)"
             lead.append((said, ""))
     behaviours = run.view["overview"]["behaviours"] or ()
-    return _asked(
+    return _table_page(
         run,
         own.table(asked),
         "/records",
@@ -158,11 +158,11 @@ def records_of(run: OpenedRun) -> records.Records:
     return run.records
 
 
-def _asked(
+def _table_page(
     run: OpenedRun,
     table: Shown,
     path: str,
-    asked: Asked,
+    asked: Parameters,
     fixed: Sequence[str] = (),
     *,
     template: str = "sheets",
@@ -178,7 +178,7 @@ def _asked(
     return page(run, template, table.heading, sheets=[own], asked=asked, form=own, **shown)
 
 
-def show_finding(run: OpenedRun, asked: Asked) -> Response:
+def show_finding(run: OpenedRun, asked: Parameters) -> Response:
     """One finding: evidence, parts, the records behind it, and the waiver to paste."""
     found = run.findings.get(asked.get("id", ""))
     if found is None:
@@ -203,7 +203,7 @@ def show_finding(run: OpenedRun, asked: Asked) -> Response:
     )
 
 
-def _cases(run: OpenedRun, found: Row, asked: Asked) -> Sheet | None:
+def _cases(run: OpenedRun, found: Row, asked: Parameters) -> Sheet | None:
     """The records behind a finding; their labels marked where they may be looked at."""
     if not found["cases"]:
         return None
@@ -252,7 +252,7 @@ def _judged(finding: Row) -> list[str]:
     return [*said, *promise(finding), *([known] if finding["known"] else [])]
 
 
-def show_node(run: OpenedRun, asked: Asked) -> Response:
+def show_node(run: OpenedRun, asked: Parameters) -> Response:
     """A node in its place, its partners by strength, and all that the run's tables say of it."""
     node = asked.get("id", "")
     at = index_of(node, run.hierarchy)
@@ -301,7 +301,7 @@ def _measure(metric: Row) -> tuple[str, str, Row]:
     return METRICS.get(metric["name"], name(metric["name"])), level(by), metric
 
 
-def _children(run: OpenedRun, asked: Asked) -> Sheet:
+def _children(run: OpenedRun, asked: Parameters) -> Sheet:
     below = run.hierarchy.children(asked["id"])
     rows = run.result.nodes.filter(pl.col("node").is_in(below))
     rows = rows.sort("support", "node", descending=[True, False])
@@ -330,7 +330,7 @@ def _ways(run: OpenedRun, node: str) -> list[tuple[str, str]]:
     return [(words, address("/records", **asked)) for words, asked in ways]
 
 
-def show_search(run: OpenedRun, asked: Asked) -> Response:
+def show_search(run: OpenedRun, asked: Parameters) -> Response:
     """Nodes by id or title: equal ids, ids that begin so, then by frequency."""
     typed = asked.get("q", "").strip()
     wanted, begins = typed.lower(), pl.col("node").str.to_lowercase()
@@ -349,7 +349,7 @@ def show_search(run: OpenedRun, asked: Asked) -> Response:
     return page(run, "sheets", "Search", sheets=[shown], lead=[], typed=typed)
 
 
-def show_pair(run: OpenedRun, asked: Asked) -> Response:
+def show_pair(run: OpenedRun, asked: Parameters) -> Response:
     """Two nodes beside each other: in the labels, in the predictions, and what carries them."""
     a, b = (index_of(asked.get(end, ""), run.hierarchy) for end in "ab")
     if a == b:
@@ -386,6 +386,6 @@ def _numbers(columns: Columns, row: Row) -> list[tuple[str, str]]:
     ]
 
 
-def result_json(run: OpenedRun, _: Asked) -> Response:
+def result_json(run: OpenedRun, _: Parameters) -> Response:
     """What may be shared, as data."""
     return Response(run.shared, media_type="application/json")

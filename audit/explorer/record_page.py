@@ -11,7 +11,7 @@ from starlette.responses import Response
 from audit.explorer.opened import OpenedRun, nodes_named
 from audit.explorer.rows import Stored
 from audit.explorer.sheets import address, few
-from audit.explorer.site import Asked, page
+from audit.explorer.site import Parameters, page
 from audit.explorer.tables import NotThereError
 from audit.runs.instances import at_or_below
 from reports.words import Row, printable
@@ -26,7 +26,7 @@ CHOICES = {"target": "Label", "model": "Model", "method": "Method", "seed": "See
 """What an attribution is chosen by, each choice among those that the earlier ones leave."""
 
 
-def show_record(run: OpenedRun, asked: Asked) -> Response:
+def show_record(run: OpenedRun, asked: Parameters) -> Response:
     """A record: its labels and answers as a tree, its marked text, and its rows in all tables."""
     wanted, finding = asked.get("id", ""), run.findings.get(asked.get("finding", ""))
     sheets = [
@@ -97,7 +97,7 @@ def branches(lines: Sequence[Row]) -> list[tuple[Row, bool, int]]:
     ]
 
 
-def _marks(rows: Sequence[Row], asked: Asked) -> Row:
+def _marks(rows: Sequence[Row], asked: Parameters) -> Row:
     """The attribution that an address asks for, on its text, and links to the others."""
     switches = []
     for one, words in CHOICES.items():

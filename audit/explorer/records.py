@@ -75,7 +75,7 @@ class Records:
     def chosen(self, asked: Mapping[str, str]) -> BoolArray:
         """Which records an address asks for, shape (n_records,)."""
         kept = np.ones(len(self.ids), bool)
-        told = {name: self._told(asked.get(name, "")) for name in CODES}
+        told = {name: self._known_nodes(asked.get(name, "")) for name in CODES}
         for name, values in (("labelled", self._labels), ("predicted", self._answers)):
             there = "nodes" if name == "labelled" else name
             for node in told[there]:
@@ -110,7 +110,7 @@ class Records:
 
     def sides(self, asked: Mapping[str, str]) -> list[int] | None:
         """How many prefer each of two subgraphs, and are left out; None if none are asked for."""
-        first, second = (self._told(asked.get(name, "")) for name in ("first", "second"))
+        first, second = (self._known_nodes(asked.get(name, "")) for name in ("first", "second"))
         if not (first and second):
             return None
         found = self.preferred(first, second)
@@ -134,7 +134,7 @@ class Records:
         """The ids of all records."""
         return self._rows["instance"].unique(maintain_order=True)
 
-    def _told(self, codes: str) -> list[str]:
+    def _known_nodes(self, codes: str) -> list[str]:
         """The nodes that an address names, each of the hierarchy."""
         named = [one.strip() for one in codes.split(",") if one.strip()]
         for one in named:

@@ -18,7 +18,7 @@ from reports.words import EXACT, SEVERITY, number, printable
 if TYPE_CHECKING:
     import jinja2
 
-Asked: TypeAlias = Mapping[str, str]
+Parameters: TypeAlias = Mapping[str, str]
 """The parameters of an address."""
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><g fill="#0f4c82">'

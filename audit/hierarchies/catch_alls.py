@@ -173,8 +173,8 @@ class CatchAlls:
         while title.marks and level:
             judged = level.pop()
             for parent in row(self._hierarchy.edges, judged).tolist():
-                siblings = self._beside(judged, parent)
-                if self._is_apart(title, parent, siblings):
+                siblings = self._siblings(judged, parent)
+                if self._differs_from_sibling(title, parent, siblings):
                     if not self._names(title, parent, siblings):
                         fewest = min(one.others for one in siblings)
                         return "other" if title.others > fewest else "unspecified"
@@ -205,7 +205,7 @@ class CatchAlls:
                 says_no_more = rest <= heading or (word in _UNSORTED and at_top and len(rest) == 1)
                 if word == _REST:
                     says_no_more = at_top and not rest
-                named = (not one.words <= heading for one in self._beside(node, parent))
+                named = (not one.words <= heading for one in self._siblings(node, parent))
                 if says_no_more and any(named):
                     return word
         return None
@@ -213,14 +213,14 @@ class CatchAlls:
     def _title(self, node: int) -> Title:
         return read_title(self._given[node])
 
-    def _is_apart(self, title: Title, parent: int, siblings: list[Title]) -> bool:
+    def _differs_from_sibling(self, title: Title, parent: int, siblings: list[Title]) -> bool:
         """Whether a sibling has fewer marks, or names something where the title names nothing."""
         if any(len(sibling.marks) < len(title.marks) for sibling in siblings):
             return True
         heading = self._heading(parent)
         return title.words <= heading and any(not one.words <= heading for one in siblings)
 
-    def _beside(self, node: int, parent: int) -> list[Title]:
+    def _siblings(self, node: int, parent: int) -> list[Title]:
         children = row(self._hierarchy.child_matrix, parent).tolist()
         return [self._says(child) for child in children if child != node]
 

@@ -188,7 +188,7 @@ def _marred_titles(hierarchy: Hierarchy) -> Cases:
 
 
 @lru_cache(maxsize=1)
-def _alike(hierarchy: Hierarchy) -> tuple[Cases, Cases]:
+def _same_titles(hierarchy: Hierarchy) -> tuple[Cases, Cases]:
     """Nodes of like titles: those not all below one of them, and those that are."""
     titles = pl.Series("title", hierarchy.titles, pl.String)
     key = (
@@ -223,12 +223,12 @@ def _alike(hierarchy: Hierarchy) -> tuple[Cases, Cases]:
 
 
 def _case_clashes(hierarchy: Hierarchy) -> Cases:
-    """Nodes that differ in case alone, but for those of which `_alike` says it of their titles."""
+    """Nodes that differ in case alone, but for those that `_same_titles` tells by their titles."""
     by_letters = defaultdict[str, list[str]](list)
     for node in hierarchy.nodes:
         by_letters[node.casefold()].append(node)
     clashing = {tuple(nodes) for nodes in by_letters.values() if len(nodes) > 1}
-    return tuple(sorted(clashing.difference(_alike(hierarchy)[0])))
+    return tuple(sorted(clashing.difference(_same_titles(hierarchy)[0])))
 
 
 def _only_catch_alls(hierarchy: Hierarchy) -> Cases:
@@ -248,8 +248,8 @@ _FINDS: dict[str, Callable[[Hierarchy], Cases]] = {
     "two_titles": lambda hierarchy: tuple((c, *all_) for c, all_ in hierarchy.two_titles.items()),
     "missing_title": _missing_titles,
     "title_blanks": _marred_titles,
-    "title_clash": lambda hierarchy: _alike(hierarchy)[0],
-    "title_repeated": lambda hierarchy: _alike(hierarchy)[1],
+    "title_clash": lambda hierarchy: _same_titles(hierarchy)[0],
+    "title_repeated": lambda hierarchy: _same_titles(hierarchy)[1],
     "only_catch_alls": _only_catch_alls,
 }
 """What finds the cases of each rule."""

@@ -228,7 +228,7 @@ class CheckResult:
     @cached_property
     def standing(self) -> tuple[Finding, ...]:
         """Findings that are not folded into others, in report order: those shown and counted."""
-        return tuple(one for one in self.findings if self._there.isdisjoint(one.folded_into))
+        return tuple(one for one in self.findings if self._ids.isdisjoint(one.folded_into))
 
     @property
     def folded(self) -> int:
@@ -241,7 +241,7 @@ class CheckResult:
         standing = frozenset(one.id for one in self.standing)
         known = frozenset(one.id for one in self.standing if one.judgement.known)
         unasked = frozenset(one.id for one in self.standing if one.judgement.unasked)
-        return Ids(standing, known, self._there - standing, unasked)
+        return Ids(standing, known, self._ids - standing, unasked)
 
     @property
     def ran(self) -> bool:
@@ -261,12 +261,12 @@ class CheckResult:
         return next((_STATUSES[severity] for severity in SEVERITIES if severity in found), "pass")
 
     @cached_property
-    def _there(self) -> frozenset[str]:
+    def _ids(self) -> frozenset[str]:
         """Ids of the findings."""
         return frozenset(one.id for one in self.findings)
 
     def _place(self, finding: Finding) -> Place:
-        folded = not self._there.isdisjoint(finding.folded_into)
+        folded = not self._ids.isdisjoint(finding.folded_into)
         return place_of(finding, finding.touched * finding.strength, aside=folded)
 
 

@@ -29,7 +29,7 @@ _FINDINGS = schema(
     ("instances", pl.Int64),
     ("share low high weight", pl.Float64),
 )
-_FURTHER = schema(
+_OTHER_COLUMNS = schema(
     ("curator data_user", pl.String),
     ("touched", pl.Int64),
     ("strength beyond", pl.Float64),
@@ -53,7 +53,7 @@ def finding_frame(
     of_parts = _struct([part.evidence for one in findings for part in one.parts])
     named = schema(("nodes titles", pl.List(pl.String)))
     parts = {"parts": pl.List(pl.Struct({**named, "evidence": of_parts}))}
-    columns = {**_FINDINGS, "evidence": own, **parts, **_FURTHER, "record": pl.String()}
+    columns = {**_FINDINGS, "evidence": own, **parts, **_OTHER_COLUMNS, "record": pl.String()}
     rows = [_row(finding, titles) | {"weight": weight[finding.id]} for finding in findings]
     return pl.DataFrame(rows, schema=columns, strict=False)
 
@@ -69,7 +69,7 @@ def _row(finding: Finding, titles: Mapping[str, str | None]) -> dict[str, Any]:
         return {**named, "evidence": dict(of.evidence)}
 
     return {
-        **{name: getattr(finding, name) for name in ("check", "id", *_FURTHER)},
+        **{name: getattr(finding, name) for name in ("check", "id", *_OTHER_COLUMNS)},
         **lines(finding),
         "severity": finding.judged_severity,
         "sentence": sentence(finding, {}, titles, EXACTLY),

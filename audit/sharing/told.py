@@ -179,7 +179,7 @@ class _Telling:
         return self._told[name]
 
     def _made(self, column: Column) -> FloatArray:
-        values = self._there(column.name)
+        values = self._exact_or_nan(column.name)
         match column.kind:
             case "exact" if not self.rounding.leaves(column):
                 return self._total(values)
@@ -206,7 +206,7 @@ class _Telling:
             self._estimates[name] = made(column) if made else Estimates(*[self._factor(column)] * 3)
         return self._estimates[name]
 
-    def _there(self, name: str) -> FloatArray:
+    def _exact_or_nan(self, name: str) -> FloatArray:
         """A column as it is; NaN where it is not there, so that nothing is computed from it."""
         values = self.exact(name)
         return np.full(self.size, np.nan) if values is None else values
@@ -259,14 +259,14 @@ class _Telling:
 
     def _factor(self, column: Column) -> FloatArray:
         """Expectations of pairs: told supports, and what the exact ones leave as a factor."""
-        values, a, b = map(self._there, (column.name, *column.of))
+        values, a, b = map(self._exact_or_nan, (column.name, *column.of))
         told_a, told_b = map(self.number, column.of)
         large = (told_a > self.rounding.width) & (told_b > self.rounding.width)
         told = two_digits(values / (a * b)) * told_a * told_b
         return np.where(large & np.isfinite(told), told, np.nan)
 
     def _means(self, column: Column) -> Estimates:
-        values, n = self._there(column.name), self.number(column.of[0])
+        values, n = self._exact_or_nan(column.name), self.number(column.of[0])
         total = self.rounding.totals.get(self.columns[column.of[0]].total)
         own = replace(self.rounding, totals={} if total is None else {"instances": total})
         ends = {one.side: self.exact(one.name) for one in self.columns.values()

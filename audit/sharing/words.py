@@ -31,7 +31,7 @@ def said(evidence: Mapping[str, Any], columns: Declared, rounding: Rounding) -> 
         for name, value in evidence.items()
         if value is not None and (of := _share_of(columns[name], columns))
     }
-    return {**alone, **shares, **dict(_together(counts, evidence, columns, rounding))}
+    return {**alone, **shares, **dict(_part_phrases(counts, evidence, columns, rounding))}
 
 
 def count_said(told: int, bins: Bins) -> str:
@@ -76,7 +76,7 @@ def _bins(column: Column, rounding: Rounding) -> Bins:
     return rounding.bins(column.total)
 
 
-def _together(
+def _part_phrases(
     counts: list[str], evidence: Mapping[str, Any], columns: Declared, rounding: Rounding
 ) -> Iterator[tuple[str, str]]:
     """Parts of wholes that are not said as one after the other."""

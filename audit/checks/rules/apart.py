@@ -14,7 +14,7 @@ from audit.base.dag import IntArray, Sparse, row
 from audit.base.declared import Columns, count, text
 from audit.checks.rows import OF_ALL, OF_SOME, PARTS, Row, Rows, check_of_rows
 from audit.checks.shared.carriers import (
-    Beside,
+    RelatedLabels,
     carrying_apart,
     labels_apart,
     most_frequent,
@@ -208,7 +208,7 @@ def _kept_apart(measured: Measurements, notes: Sequence[Exclusion]) -> pl.DataFr
         _of_sides(hierarchy, side) @ below
         for side in ([(note.node,) for note in notes], [note.excluded for note in notes])
     )
-    a, b, _ = Beside(labels, csr_array(noted.T @ excluded), labels).pairs
+    a, b, _ = RelatedLabels(labels, csr_array(noted.T @ excluded), labels).pairs
     keeping = csr_array(noted[:, a].multiply(excluded[:, b])).tocoo()
     ends = {"label": used[a[keeping.col]], "other": used[b[keeping.col]]}
     pair = (pl.min_horizontal("label", "other"), pl.max_horizontal("label", "other"))

@@ -217,7 +217,9 @@ def _depth(measured: Measurements, value: Value) -> Iterator[Tested]:
     size = np.maximum(np.bincount(branch + 1), 1)
     within = depth - (np.bincount(branch + 1, depth) / size)[branch + 1]
     limit = measured.policy.depth_loss.value
-    return _apart(measured, value, "depth", instance[known], depth.astype(float), within, limit)
+    return _differing_means(
+        measured, value, "depth", instance[known], depth.astype(float), within, limit
+    )
 
 
 def _length(measured: Measurements, value: Value) -> Iterator[Tested]:
@@ -225,7 +227,7 @@ def _length(measured: Measurements, value: Value) -> Iterator[Tested]:
     lengths = np.diff(measured.loaded.dataset.direct.indptr)
     some = np.flatnonzero((lengths > 0) & value.known)
     length, limit = np.log(lengths[some]), math.log(LEAST_RATIO)
-    return _apart(measured, value, "length", some, length, length, limit)
+    return _differing_means(measured, value, "length", some, length, length, limit)
 
 
 _SENTENCES = {
@@ -240,7 +242,7 @@ _MEANS = "mean mean_elsewhere apart apart_low apart_high"
 _WORDS = {"depth": ("more general", "more specific"), "length": ("fewer", "more")}
 
 
-def _apart(
+def _differing_means(
     measured: Measurements,
     value: Value,
     what: str,

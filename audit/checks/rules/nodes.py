@@ -54,7 +54,7 @@ def _redundant(measured: Measurements) -> Rows:
     parent stand below other notes. Nodes whose codes lost zeros (`lost_zero`) come last.
     **Limits.** Things that go together look the same. [Told counts](methods/small_cells.md) decide.
     """
-    hierarchy, support = measured.hierarchy, _told(measured)
+    hierarchy, support = measured.hierarchy, _told_support(measured)
     used = np.where(support, support, np.minimum(measured.support, 1))
     common = overlapping_pairs(hierarchy.edges, hierarchy.closure, used, LEAST_SUPPORT)
     family = count_disjoint_pairs(common, support, LEAST_SUPPORT)
@@ -78,7 +78,7 @@ def _redundant(measured: Measurements) -> Rows:
     )
 
 
-def _told(measured: Measurements) -> IntArray:
+def _told_support(measured: Measurements) -> IntArray:
     """The instances that carry each node, as told; 0 for few, and where none is told."""
     bins, support = measured.rounding.bins("instances"), measured.support
     return np.asarray(bins.all_told(support) * (bins.tells & (support > bins.width)), np.int64)

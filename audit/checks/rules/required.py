@@ -49,7 +49,7 @@ def _companions(measured: Measurements) -> Rows:
     codes (`record_cap`) cuts companions off.
     """
     rules = companion_rules(measured.hierarchy, measured.policy)
-    asked = [(rule, *one) for rule in rules for one in _asked(measured, rule)]
+    asked = [(rule, *one) for rule in rules for one in _in_scope(measured, rule)]
     said, noted = f"rules: {len(rules):,}", measured.hierarchy.companions
     if noted is not None:
         said += (
@@ -64,7 +64,7 @@ def _companions(measured: Measurements) -> Rows:
     )
 
 
-def _asked(measured: Measurements, rule: Companion) -> Iterator[tuple[bool, IntArray]]:
+def _in_scope(measured: Measurements, rule: Companion) -> Iterator[tuple[bool, IntArray]]:
     """The instances of which a rule asks something: those on their day, and those without one."""
     excused = carrying_any(measured, rule.excusing)
     asked = np.setdiff1d(carrying_any(measured, rule.asking), excused, assume_unique=True)

@@ -1,6 +1,6 @@
 """parent_and_child, unspecific_beside_specific, sibling_exclusive: labels that do not go together.
 
-Each says which node may not stand beside which label; `Beside` finds where it does.
+Each says which node may not stand beside which label; `RelatedLabels` finds where it does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from audit.base.dag import BoolArray, IntArray, Sparse, edge_matrix, row
 from audit.base.declared import NONE, Columns, count, text
 from audit.checks.check import TOP_PARTS
 from audit.checks.rows import OF_SOME, PARTS, Row, Rows, check_of_rows
-from audit.checks.shared.carriers import Beside, labelled_with, most_frequent, named
+from audit.checks.shared.carriers import RelatedLabels, labelled_with, most_frequent, named
 from audit.checks.shared.proposals import carried_as, proposals
 from audit.checks.shared.written_labels import zeros_are_lost
 from audit.engine.pairs.rows import counts_at, stored
@@ -52,13 +52,13 @@ def _nested(measured: Measurements) -> Rows:
     rare = measured.rounding.bins("instances").at_worst(touched, measured.labelled)
     allowed = measured.labelled_ancestors == "allowed"
     usual = allowed and rare[0] > NEARLY_NEVER * rare[1]
-    found = _undecided(measured) if usual else _beside(measured, allowed=allowed)
+    found = _undecided(measured) if usual else _ancestor_row(measured, allowed=allowed)
     return Rows(measured.labelled, "instances with labels", found)
 
 
-def _beside_ancestors(measured: Measurements) -> Beside:
+def _with_ancestors(measured: Measurements) -> RelatedLabels:
     direct = measured.loaded.dataset.direct
-    return Beside(direct, measured.hierarchy.strict_closure, direct)
+    return RelatedLabels(direct, measured.hierarchy.strict_closure, direct)
 
 
 def _counted(measured: Measurements) -> tuple[int, IntArray, list[IntArray]]:
@@ -68,7 +68,7 @@ def _counted(measured: Measurements) -> tuple[int, IntArray, list[IntArray]]:
     return records.total("nested_instances"), pairs.joint, [*np.divmod(pairs.keys, nodes)]
 
 
-def _beside(measured: Measurements, *, allowed: bool) -> Iterator[Row]:
+def _ancestor_row(measured: Measurements, *, allowed: bool) -> Iterator[Row]:
     """One row on all labels beside an ancestor."""
     touched, joint, ends = _counted(measured)
     if touched <= (measured.rounding.bins("instances").width if allowed else 0):
@@ -85,14 +85,14 @@ def _beside(measured: Measurements, *, allowed: bool) -> Iterator[Row]:
         data_user="Propagate labels before counting, so that no ancestor is counted twice.",
         parts=parts,
         key=("labels",),
-        cases=lambda: _beside_ancestors(measured).instances,
+        cases=lambda: _with_ancestors(measured).instances,
         proposes=None if allowed else partial(_without_ancestors, measured),
     )
 
 
 def _without_ancestors(measured: Measurements) -> pl.DataFrame:
     """The label above another one is taken out, but where it may be what lost zeros left."""
-    found = _beside_ancestors(measured)
+    found = _with_ancestors(measured)
     above = found.hit.tocoo()
     ids = pl.Series(measured.hierarchy.nodes).gather(above.col)
     hit = pl.DataFrame({"instance": above.row.astype(np.uint32), "node": ids})
@@ -144,7 +144,7 @@ def _undecided(measured: Measurements) -> Iterator[Row]:
         beyond=times_limit(share, NEARLY_NEVER) * FEWEST * pairs / touched,
         parts=parts,
         key=("undecided",),
-        cases=lambda: _beside_ancestors(measured).instances,
+        cases=lambda: _with_ancestors(measured).instances,
     )
 
 
@@ -165,18 +165,18 @@ def _unspecific(measured: Measurements) -> Rows:
     used = np.array([one for one in open_ones if measured.direct_support[one]], np.int64)
     of = int(labelled_with(measured, used).sum())
     carried = measured.loaded.carried
-    found = Beside(measured.loaded.dataset.direct, _siblings(measured, used), carried)
+    found = RelatedLabels(measured.loaded.dataset.direct, _siblings(measured, used), carried)
     return Rows(
         of,
         "instances with an unspecified label",
-        [_beside_sibling(measured, found, of)] if len(found.instances) else [],
+        [_sibling_row(measured, found, of)] if len(found.instances) else [],
         ""
         if open_ones
         else "no assignable node of this hierarchy is an unspecified one among siblings",
     )
 
 
-def _beside_sibling(measured: Measurements, found: Beside, of: int) -> Row:
+def _sibling_row(measured: Measurements, found: RelatedLabels, of: int) -> Row:
     return Row(
         sentence="{instances} of {of} instances with an unspecified label ({share}) "
         "{instances|has|have} a specific sibling of it too, in {pairs} different pairs[, "
@@ -258,7 +258,7 @@ def _of_group(
     a, b = labels[np.stack(np.triu_indices(len(labels), k=1))]
     apart = side[a] != side[b]
     direct = measured.loaded.dataset.direct
-    found = Beside(direct, edge_matrix(a[apart], b[apart], len(side)), direct)
+    found = RelatedLabels(direct, edge_matrix(a[apart], b[apart], len(side)), direct)
     if not len(found.instances):
         return
     group = named(measured.hierarchy, declared.nodes_named)

@@ -1,7 +1,7 @@
 """Select instances by what they carry, alone or together, and break them down by nodes.
 
-`Beside` is the kernel of all checks of labels together: labels of an instance, and what a relation
-names beside them.
+`RelatedLabels` is the kernel of all checks of labels together: labels of an instance, and what a
+relation names beside them.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def under_rule(
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
+class RelatedLabels:
     """Labels of instances, and the nodes that a relation names beside them.
 
     Args:

@@ -119,7 +119,7 @@ def proposed(seen: Seen, others: Iterable[Nodes] = ()) -> Proposal:
     best = max(ways, key=lambda one: ways[one].share.of_complete, default="")
     halves = [one for one in ways if ways[one].share.of_complete >= HALF]
     if good := [one for one in halves if family(one) == family(best)]:
-        return _together(seen, ways, good)
+        return _label_columns(seen, ways, good)
     text = f"No column holds enough nodes of {seen.nodes.hierarchy.name}."
     if any(map(seen.is_count, seen.frame.columns)):
         text += " Numbers of classes are named with --classes FILE."
@@ -152,7 +152,7 @@ def _labels(seen: Seen, ways: Mapping[str, Way]) -> Proposal | None:
         said += "audited has a row for each label of an instance."
         return Proposal(said=(said,))
     likely = [one for one in good if ways[one].options or seen.may_be_labels(one)]
-    return _together(seen, ways, likely or good) if good else None
+    return _label_columns(seen, ways, likely or good) if good else None
 
 
 def _of_kind(seen: Seen) -> Proposal | None:
@@ -171,7 +171,7 @@ def _of_kind(seen: Seen) -> Proposal | None:
     return None
 
 
-def _together(seen: Seen, ways: Mapping[str, Way], good: Sequence[str]) -> Proposal:
+def _label_columns(seen: Seen, ways: Mapping[str, Way], good: Sequence[str]) -> Proposal:
     """Columns of labels that are read in one way, without those that say the same again."""
     options = dict(ways[max(good, key=lambda one: ways[one].share.complete)].options)
     for word in ("strip", "missing"):

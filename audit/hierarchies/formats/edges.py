@@ -60,7 +60,7 @@ def keyed(
         stated: The key that is stated.
     """
     named = {one for row in above for one in row if one}
-    found = {key: _found(values, above, named) for key, values in keys.items()}
+    found = {key: _matching_parents(values, above, named) for key, values in keys.items()}
     usual = first_of(keys, IDS) or next(iter(keys))
     best = max(keys, key=lambda key: (found[key], key == usual))
     for values in [keys[best]] if found[best] else keys.values():
@@ -89,7 +89,9 @@ def keyed(
     return key, parents, readings
 
 
-def _found(values: Sequence[str], above: Sequence[Sequence[str]], named: set[str]) -> int:
+def _matching_parents(
+    values: Sequence[str], above: Sequence[Sequence[str]], named: set[str]
+) -> int:
     """How many parents are values of a key; none where most nodes would be their own parents."""
     own = sum(one in up for one, up in zip(values, above, strict=True))
     return 0 if 2 * own > sum(map(bool, above)) else len(named.intersection(values))
