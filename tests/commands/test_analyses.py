@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ from jsonschema import Draft202012Validator
 
 import audit
 from fixtures.attribution_files import ROW, written
-from fixtures.doors import command, made, result_schema
+from fixtures.doors import command, made, refused, result_schema
 from fixtures.held import read_json
 from fixtures.once import filled_once
+from fixtures.representation_files import write_representations
+from fixtures.represented_releases import places_in_branches, represented_release
 from fixtures.tuple_files import SAMPLE, VOTES
 
 pytestmark = pytest.mark.slow
@@ -138,6 +141,18 @@ def test_a_mistake_is_one_message_and_leaves_nothing(
         assert (told.exit_code, told.stdout) == (2, ""), (options, told.output)
         assert "Traceback" not in told.stderr
         assert not (tmp_path / "none").exists()
+
+
+def test_numbers_of_classes_are_no_predictions(tmp_path: Path) -> None:
+    one = represented_release()
+    numbers = pl.col("labels").list.first().rank("dense").cast(pl.Int64).cast(pl.String)
+    numbered = replace(one, instances=one.instances.with_columns(prediction=numbers))
+    write_representations(numbered, tmp_path / "numbered.npz")
+    places_in_branches().drop("nested").write_csv(tmp_path / "facets.csv")
+    files = (tmp_path / "numbered.npz", "--facets", tmp_path / "facets.csv")
+
+    told = refused("concepts", *files, "--out", tmp_path / "none")
+    assert "predictions among the labels" in " ".join(told.split())
 
 
 def test_what_is_not_used_is_counted_by_its_reason(tmp_path: Path) -> None:
