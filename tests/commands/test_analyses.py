@@ -205,6 +205,18 @@ def test_files_of_splits_give_the_findings_of_one_file(runs: Path, tmp_path: Pat
     assert told == expected
 
 
+def test_headline_numbers_are_metrics_too(runs: Path) -> None:
+    shared = read_json(runs / "explanations" / "result.json")
+    metrics, tables = shared["metrics"], shared["explanations"]
+    delta = [row["delta_a"] for row in tables["alignment"] if row["subset"] == "all"]
+    agreement = [one["parameters"] for one in metrics if one["name"] == "agreement"]
+    of = {"method": "gradients", "other": "occlusion", "model": "shortcut"}
+
+    assert [one["value"] for one in metrics if one["name"] == "delta_a"] == delta != []
+    assert of in agreement
+    assert of | {"k": tables["facts"]["k"]} in agreement
+
+
 def test_each_question_says_which_answer_it_prefers(runs: Path) -> None:
     shared = read_json(runs / "preference" / "result.json")
     told = {row["metric"]: row for row in shared["preference"]["measured"]}
