@@ -19,6 +19,7 @@ from jsonschema import Draft202012Validator
 import audit
 from fixtures.attribution_files import ROW, written
 from fixtures.doors import command, made, refused, result_schema
+from fixtures.explained_releases import explained_release, thirty_nodes, write_release
 from fixtures.held import read_json
 from fixtures.once import filled_once
 from fixtures.representation_files import write_representations
@@ -203,6 +204,21 @@ def test_files_of_splits_give_the_findings_of_one_file(runs: Path, tmp_path: Pat
         for path in (tmp_path / "run" / "result.json", runs / "entailment" / "result.json")
     )
     assert told == expected
+
+
+def test_wrong_answers_alone_are_compared_on_request(tmp_path: Path) -> None:
+    body = thirty_nodes()
+    rows = explained_release(1, hierarchy=body, ignored="b")
+    path, tree, _ = write_release(tmp_path, rows, body)
+    asked = ("--hierarchy", tree, "--only", "wrong")
+    made("explanations", path, *asked, "--no-pdf", "--out", tmp_path / "run")
+    wrong = read_json(tmp_path / "run" / "result.json")
+
+    assert wrong["explanations"]["facts"]["only"] == "wrong"
+    assert wrong["explanations"]["evidence"] == []
+    assert {check["name"]: check["status"] for check in wrong["checks"]}[
+        "evidence_ignored"
+    ] == "pass"
 
 
 def test_headline_numbers_are_metrics_too(runs: Path) -> None:
