@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,12 @@ from jsonschema import Draft202012Validator
 
 import audit
 from fixtures.attribution_files import ROW, written
-from fixtures.doors import command, made, result_schema
+from fixtures.doors import command, made, refused, result_schema
+from fixtures.explained_releases import explained_release, thirty_nodes, write_release
 from fixtures.held import read_json
 from fixtures.once import filled_once
+from fixtures.representation_files import write_representations
+from fixtures.represented_releases import places_in_branches, represented_release
 from fixtures.tuple_files import SAMPLE, VOTES
 
 pytestmark = pytest.mark.slow
@@ -140,6 +144,18 @@ def test_a_mistake_is_one_message_and_leaves_nothing(
         assert not (tmp_path / "none").exists()
 
 
+def test_numbers_of_classes_are_no_predictions(tmp_path: Path) -> None:
+    one = represented_release()
+    numbers = pl.col("labels").list.first().rank("dense").cast(pl.Int64).cast(pl.String)
+    numbered = replace(one, instances=one.instances.with_columns(prediction=numbers))
+    write_representations(numbered, tmp_path / "numbered.npz")
+    places_in_branches().drop("nested").write_csv(tmp_path / "facets.csv")
+    files = (tmp_path / "numbered.npz", "--facets", tmp_path / "facets.csv")
+
+    told = refused("concepts", *files, "--out", tmp_path / "none")
+    assert "predictions among the labels" in " ".join(told.split())
+
+
 def test_what_is_not_used_is_counted_by_its_reason(tmp_path: Path) -> None:
     rows = [ROW | {"id": str(n), "marks": [1.67] * 6} for n in range(3)]
     path = written(tmp_path, *rows, ROW | {"id": "bad", "scores": [1]})
@@ -188,6 +204,33 @@ def test_files_of_splits_give_the_findings_of_one_file(runs: Path, tmp_path: Pat
         for path in (tmp_path / "run" / "result.json", runs / "entailment" / "result.json")
     )
     assert told == expected
+
+
+def test_wrong_answers_alone_are_compared_on_request(tmp_path: Path) -> None:
+    body = thirty_nodes()
+    rows = explained_release(1, hierarchy=body, ignored="b")
+    path, tree, _ = write_release(tmp_path, rows, body)
+    asked = ("--hierarchy", tree, "--only", "wrong")
+    made("explanations", path, *asked, "--no-pdf", "--out", tmp_path / "run")
+    wrong = read_json(tmp_path / "run" / "result.json")
+
+    assert wrong["explanations"]["facts"]["only"] == "wrong"
+    assert wrong["explanations"]["evidence"] == []
+    assert {check["name"]: check["status"] for check in wrong["checks"]}[
+        "evidence_ignored"
+    ] == "pass"
+
+
+def test_headline_numbers_are_metrics_too(runs: Path) -> None:
+    shared = read_json(runs / "explanations" / "result.json")
+    metrics, tables = shared["metrics"], shared["explanations"]
+    delta = [row["delta_a"] for row in tables["alignment"] if row["subset"] == "all"]
+    agreement = [one["parameters"] for one in metrics if one["name"] == "agreement"]
+    of = {"method": "gradients", "other": "occlusion", "model": "shortcut"}
+
+    assert [one["value"] for one in metrics if one["name"] == "delta_a"] == delta != []
+    assert of in agreement
+    assert of | {"k": tables["facts"]["k"]} in agreement
 
 
 def test_each_question_says_which_answer_it_prefers(runs: Path) -> None:

@@ -131,3 +131,13 @@ def test_a_graph_of_several_relations_or_with_one_stated_is_refused() -> None:
     ):
         with pytest.raises(audit.AuditError):
             audit.load_hierarchy(graph, relations=relations)
+
+
+def test_every_edge_with_an_end_that_is_no_node_is_counted_and_shown() -> None:
+    edges = pl.DataFrame({"child": ["d", "d", "c"], "parent": ["a", "lost", "lost"]})
+    nodes = pl.DataFrame({"node": ["a", "c", "d"]})
+
+    with pytest.raises(audit.AuditError) as caught:
+        audit.Hierarchy.build(edges, nodes, name="h")
+    assert caught.value.found.startswith("2 edges")
+    assert "'d -> lost', 'c -> lost'" in caught.value.found

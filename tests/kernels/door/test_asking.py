@@ -92,9 +92,9 @@ def test_what_is_offered_reads_what_it_says(way: str, codes: list[str], clean: i
     rows = {"id": [*map(str, range(len(labels)))], "label": labels}
     given = {"id": "id", "label": "label", "codes": "as-written"}
     with pytest.raises(AskedError) as caught:
-        audit.load_labels(rows, "icd9cm", **given)
+        audit.load_labels(rows, icd9cm(), **given)
     error = caught.value
-    found = audit.load_labels(rows, "icd9cm", **given | error.options)
+    found = audit.load_labels(rows, icd9cm(), **given | error.options)
     said = int(error.reads.split()[1].replace(",", ""))
     refused = found.ledger.refused.get("malformed_code", 0)
     assert said <= len(codes)
@@ -107,7 +107,7 @@ def test_one_row_in_ten_is_refused_without_a_question_and_half_of_all_is_asked()
     def read(odd: int) -> audit.LabelDataset:
         labels = ["401.9"] * (20 - odd) + [f"#{n}?" for n in range(odd)]
         rows = {"id": [*map(str, range(20))], "label": labels}
-        return audit.load_labels(rows, "icd9cm", codes="diagnoses")
+        return audit.load_labels(rows, icd9cm(), codes="diagnoses")
 
     assert read(2).readings == ()
     (told,) = read(3).readings

@@ -12,6 +12,7 @@ import audit
 from audit.checks import CHECKS
 from audit.checks.shared.proposals import PROPOSED
 from audit.results.result import AuditResult
+from fixtures.coded import icd9cm
 
 CODES = {"cardiac": ["401.9", "427.31", "428.0", "414.01"], "sugar": ["250.00", "272.4", "585.9"]}
 EVERY = [code for own in CODES.values() for code in own]
@@ -34,7 +35,7 @@ def release(n: int, seed: int) -> dict[str, list[str]]:
 def audited(records: dict[str, list[str]], **read: Any) -> AuditResult:
     rows = [(one, label) for one, own in records.items() for label in own]
     frame = pl.DataFrame(rows, schema=["id", "label"], orient="row")
-    return audit.run_audit(audit.load_labels(frame, "icd9cm", **read))
+    return audit.run_audit(audit.load_labels(frame, icd9cm(), **read))
 
 
 def proposed(result: AuditResult) -> pl.DataFrame:
