@@ -16,16 +16,13 @@ from audit.policy.policy import Policy
 
 def compiled() -> pl.DataFrame:
     """The table, as it is computed from the titles."""
-    hierarchies = [built_in.load() for built_in in BUILT_IN]
-    return pl.DataFrame(
-        [
-            (hierarchy.sha256, index, found.kind, found.rule)
-            for hierarchy in hierarchies
-            for index, found in by_title(hierarchy, further_words(hierarchy, Policy())).items()
-        ],
-        {"sha256": pl.String, "index": pl.Int32, "kind": pl.String, "rule": pl.String},
-        orient="row",
-    )
+    rows = [
+        (hierarchy.sha256, index, found.kind, found.rule)
+        for hierarchy in (built_in.load() for built_in in BUILT_IN)
+        for index, found in by_title(hierarchy, further_words(hierarchy, Policy())).items()
+    ]
+    kinds = {"sha256": pl.String, "index": pl.Int32, "kind": pl.String, "rule": pl.String}
+    return pl.DataFrame(rows, kinds, orient="row")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,6 @@ ROOT = "ICD-9-CM"
 ROOT_TITLE = "International Classification of Diseases, Ninth Revision, Clinical Modification"
 DISEASES = "001-999"
 Titles = Mapping[str, str]
-"""Of each node its title."""
 
 
 def main(archive: Path) -> None:
@@ -38,9 +37,8 @@ def main(archive: Path) -> None:
     typed = pl.read_csv(HEADINGS, infer_schema=False).rows_by_key("kind")
     headings = {kind: dict(rows) for kind, rows in typed.items()}
     codes = {code: title for table in TABLES for code, title in _codes(archive, table)}
-    columns = ["node", "parent", "title"]
-    nodes = pl.DataFrame([*_nodes(headings, codes)], columns, orient="row").sort("node")
-    nodes = nodes.with_columns(assignable=pl.col("node").is_in([*codes]))
+    nodes = pl.DataFrame([*_nodes(headings, codes)], ["node", "parent", "title"], orient="row")
+    nodes = nodes.sort("node").with_columns(assignable=pl.col("node").is_in([*codes]))
     ICD9CM_NODES.write_bytes(gzip.compress(nodes.write_csv().encode(), 9, mtime=0))
     print(f"{ICD9CM_NODES}: {len(nodes):,} nodes")
 

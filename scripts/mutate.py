@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import json
 import os
 import random
 import re
@@ -92,13 +93,15 @@ def main() -> int:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="faults-") as made:
         folder = asked.keep or Path(made)
-        copy, tried = folder / "copy", folder / "tried"
-        drawn = [[*_drawn(room, asked.faults, asked.seed)] for room in asked.rooms]
-        # One of each room in turn: what is stopped has tried as many of each.
-        faults = [one for row in zip_longest(*drawn) for one in row if one]
+        copy, planted, tried = folder / "copy", folder / "planted", folder / "tried"
         if not copy.exists():
             subprocess.run(["git", "clone", "--quiet", str(ROOT), str(copy)], check=True)
-            _plant(faults, copy)
+            drawn = [[*_drawn(copy, room, asked.faults, asked.seed)] for room in asked.rooms]
+            # One of each room in turn: what is stopped has tried as many of each.
+            every = [one for row in zip_longest(*drawn) for one in row if one]
+            _plant(every, copy)
+            planted.write_text(json.dumps(every), "utf-8")
+        faults = [Fault(*one) for one in json.loads(planted.read_text("utf-8"))]
         meeting, seconds = _met(folder, asked.tests)
         told = dict[int, tuple[int, str]]()
         for line in tried.read_text("utf-8").splitlines() if tried.exists() else ():
@@ -110,13 +113,13 @@ def main() -> int:
                 told[n] = len(tests), _noticed_by(n, tests, seconds, copy)
                 with tried.open("a", encoding="utf-8") as stream:
                     stream.write(f"{n}\t{told[n][0]}\t{told[n][1]}\n")
-    noticed = Counter[str]()
+    noticed, of = Counter[str](), Counter(one.room for one in faults)
     for n, one in enumerate(faults):
         noticed[one.room] += not told[n][1].startswith("NOT")
         print(f"{one.path}:{one.line}: {one.old[:60]!r}, then {one.new[:60]!r}: {told[n][1]}")
-    for room, own in zip(asked.rooms, drawn, strict=True):
-        print(f"{room}: {noticed[room]} of {len(own)} faults noticed")
-    return int(any(10 * noticed[own[0].room] < 9 * len(own) for own in drawn))
+    for room in of:
+        print(f"{room}: {noticed[room]} of {of[room]} faults noticed")
+    return int(any(10 * noticed[room] < 9 * of[room] for room in of))
 
 
 def _met(folder: Path, tests: Sequence[str]) -> tuple[dict[int, set[str]], dict[str, float]]:
@@ -170,10 +173,11 @@ def _pytest(copy: Path, *words: str, limit: float | None = None, **own: str) -> 
     return done.returncode, done.stdout + done.stderr
 
 
-def _drawn(room: str, count: int, seed: int) -> Iterator[Fault]:
+def _drawn(copy: Path, room: str, count: int, seed: int) -> Iterator[Fault]:
     """Faults of a room, none within another."""
-    paths = [path for part in ROOMS[room] for path in sorted((ROOT / part).rglob("*.py"))]
-    every = [fault for path in paths for fault in _faults(room, path)]
+    paths = [path for part in ROOMS[room] for path in sorted((copy / part).rglob("*.py"))]
+    names = [path.relative_to(copy).as_posix() for path in paths]
+    every = [fault for name in names for fault in _faults(copy, room, name)]
     taken = list[Fault]()
     for one in random.Random(seed).sample(every, len(every)):
         beside = (other for other in taken if other.path == one.path)
@@ -196,9 +200,9 @@ def _plant(faults: Sequence[Fault], copy: Path) -> None:
         path.write_text(source, "utf-8")
 
 
-def _faults(room: str, path: Path) -> Iterator[Fault]:
+def _faults(copy: Path, room: str, name: str) -> Iterator[Fault]:
     """Every change of what the functions of a module do."""
-    source = path.read_bytes()
+    source = (copy / name).read_bytes()
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -209,7 +213,6 @@ def _faults(room: str, path: Path) -> Iterator[Fault]:
                     start = starts[old.lineno - 1] + old.col_offset
                     end = starts[(old.end_lineno or 0) - 1] + (old.end_col_offset or 0)
                     text = source[start:end].decode()
-                    name = path.relative_to(ROOT).as_posix()
                     yield Fault(room, name, old.lineno, start, end, text, new)
 
 

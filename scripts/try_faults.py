@@ -39,11 +39,8 @@ def main() -> int:
             _as_before(scene, kept)
             print(f"{scene.name}: {count} writes", flush=True)
             tries += [(scene, kept, fault, at, whole) for fault in FAULTS for at in range(count)]
-        numbers = range(len(tries))
-        for number in sorted(
-            random.Random(asked.seed).sample(numbers, asked.sample or len(numbers))
-        ):
-            scene, kept, fault, at, whole = tries[number]
+        some = random.Random(asked.seed).sample(range(len(tries)), asked.sample or len(tries))
+        for scene, kept, fault, at, whole in (tries[number] for number in sorted(some)):
             for one in fault_at(scene, fault, at, whole):
                 print(f"{scene.name}, {fault} at write {at}: {one}", flush=True)
                 wrong += 1

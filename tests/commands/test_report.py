@@ -100,6 +100,8 @@ def test_what_a_policy_leaves_out_stays_as_the_run_was_made(small: Path, tmp_pat
     after = read_json(out / "result.json")
 
     assert after["policy"] == {**before["policy"], "max_findings": 7, "name": "other"}
+    names = (sorted(one["name"] for one in each["checks"]) for each in (before, after))
+    assert len({*map(tuple, names)}) == 1
     roles = [one["role"] for one in read_json(out / "manifest.json")["inputs"]]
     assert roles.count("policy") == 1
     outcomes = {one.name: one.outcome for one in audit.verify_run(out, recompute=True)}
