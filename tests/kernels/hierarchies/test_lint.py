@@ -221,3 +221,22 @@ def test_the_root_above_several_tops_is_not_judged() -> None:
 
     assert told(tree(*SOUND[:2], titles=titles)) == {}
     assert told(tree("dog cat < pet", titles={"dog": "Other", "cat": "Unspecified"})) == {}
+
+
+@pytest.mark.parametrize(("edges", "titles", "told"), [
+    ([("dog", "pet"), ("cat", "pte")], {}, ("pet", "pte")),
+    ([("dog", "pet"), ("cat", "pte")], {"pet": "Pet"}, ("pte",)),
+    ([("dog", "pet"), ("cat", "pet"), ("lone", "")], {}, ()),
+    ([("dog", "pet"), ("pet", "all"), ("cat", "all")], {}, ()),
+])  # fmt: skip
+def test_parents_that_are_only_named(
+    edges: list[tuple[str, str]], titles: dict[str, str], told: tuple[str, ...]
+) -> None:
+    names = sorted({name for edge in edges for name in edge} - {""})
+    nodes = pl.DataFrame({"node": names, "title": [titles.get(one, "") for one in names]})
+    own = pl.DataFrame([edge for edge in edges if edge[1]], ["child", "parent"], orient="row")
+    found = lint_hierarchy(Hierarchy.build(own, nodes, name="h"))
+
+    assert [one.cases for one in found if one.rule == "missing_parent"] == (
+        [tuple((one,) for one in told)] if told else []
+    )
