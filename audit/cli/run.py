@@ -19,7 +19,7 @@ from audit.base.machine import MOST_CORES
 from audit.base.settings import LARGE_DATA, MODEL, OUTPUT, Argument, Option
 from audit.cli.declared import options_of
 from audit.cli.new_run import make_run
-from audit.cli.options import KeepInstances, NewRun, Quiet, WritePdf
+from audit.cli.options import AsJson, KeepInstances, NewRun, Quiet, WritePdf
 from audit.runs.settings import Settings
 
 
@@ -98,6 +98,7 @@ NEXT = (
 def demo(
     folder: Annotated[Path, Argument("Folder to make.", metavar="DIR")] = Path("audit-demo"),
     pdf: WritePdf = None,
+    as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Write the sample data into a new folder, audit them, and say what to look at next."""
@@ -118,9 +119,9 @@ def demo(
             hierarchy="icd9cm",
             predictions=data / "predictions.psv",
         ),
-        NewRun(out=folder / "audit-run", pdf=pdf, quiet=quiet),
+        NewRun(out=folder / "audit-run", pdf=pdf, as_json=as_json, quiet=quiet),
         command="demo",
-        finish=lambda: _say_next(folder),
+        finish=None if as_json else lambda: _say_next(folder),
     )
 
 

@@ -89,8 +89,8 @@ def _read_predictions(
     if path is None:
         return None
     progress("reading predictions")
-    stated = settings.arguments(load_predictions) | {"policy": policy, "classes": classes}
-    predictions = load_predictions(path, labels, **stated)
+    beside = {"dataset": labels, "policy": policy, "classes": classes}
+    predictions = load_predictions(path, **settings.arguments(load_predictions) | beside)
     refuse_wrong_classes(predictions, path)
     read = predictions.ledger.instances_read
     progress("reading predictions", read, read, "instances")

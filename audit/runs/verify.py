@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -21,7 +21,7 @@ from audit.runs.inputs import at_place, judge_again, stated_policy
 from audit.runs.make import audited
 from audit.runs.manifest import RESTRICTED, RESULT, public_inputs, versions
 from audit.runs.read import read_run
-from audit.runs.sealed_run import LISTING, NO_RESTRICTED, SealedRun
+from audit.runs.sealed_run import LISTING, NO_RESTRICTED, Manifest, SealedRun
 from audit.runs.settings import Judging, Settings
 
 Render: TypeAlias = Callable[[str, Mapping[str, Any], Mapping[str, Any], bytes], bytes]
@@ -79,7 +79,7 @@ def verify_run(
     ['files', 'restricted', 'tables']
     """
     run = SealedRun(Path(folder))
-    verdicts = (_files(run), _restricted(run))
+    verdicts = (*_files(run),)
     if run.kind is not RUN:
         return verdicts
     if not recompute:
@@ -89,36 +89,33 @@ def verify_run(
     return (*verdicts, _tables(run), *again, _reports(run, render))
 
 
-def _files(run: SealedRun) -> Verdict:
-    """The files that may be shared, by the manifest."""
-    faults = list(run.faults(restricted=False))
+def _files(run: SealedRun) -> Iterator[Verdict]:
+    """The files that may be shared, and those that may not, each by the manifest among them."""
+    faults = [*run.faults(restricted=False)]
     if run.manifest and run.kind is RUN and not run.blocked:
         faults += _other_identity(run)
-    if faults or run.manifest is None:
-        return Verdict("files", FAILS, "; ".join(faults))
-    detail = f"{len(run.manifest.outputs)} files with their digests, and no other"
-    return Verdict("files", HOLDS, f"{detail}; sealed as {run.manifest.seal}")
+    said = f"files with their digests, and no other; sealed as {run.stated.get('seal')}"
+    yield _sealed("files", faults, run.manifest, said)
+    if run.has_restricted:
+        faults = [*run.faults(restricted=True)]
+        yield _sealed("restricted", faults, run.listing, f"files as {LISTING} lists them")
+    else:
+        yield Verdict("restricted", UNCHECKED, NO_RESTRICTED)
 
 
-def _other_identity(run: SealedRun) -> list[str]:
+def _sealed(name: str, faults: Sequence[str], manifest: Manifest | None, said: str) -> Verdict:
+    if faults or manifest is None:
+        return Verdict(name, FAILS, "; ".join(faults))
+    return Verdict(name, HOLDS, f"{len(manifest.outputs)} {said}")
+
+
+def _other_identity(run: SealedRun) -> Iterator[str]:
     """What the manifest says of the run that its other parts do not."""
-    wrong = []
     if run.stated.get("identity") != run.shared["identity"]:
-        wrong.append(f"the identity of the manifest is not that of {RESULT}")
+        yield f"the identity of the manifest is not that of {RESULT}"
     listed = run.json_of(LISTING).get("inputs") if run.listing else None
     if listed is not None and run.stated["inputs"] != public_inputs(listed):
-        wrong.append(f"the inputs of the manifest are not those of {LISTING}")
-    return wrong
-
-
-def _restricted(run: SealedRun) -> Verdict:
-    """The files that are not shared, by the manifest among them."""
-    if not run.has_restricted:
-        return Verdict("restricted", UNCHECKED, NO_RESTRICTED)
-    if faults := run.faults(restricted=True):
-        return Verdict("restricted", FAILS, "; ".join(faults))
-    listed = f"{len(run.listing.outputs) if run.listing else 0} files as {LISTING} lists them"
-    return Verdict("restricted", HOLDS, listed)
+        yield f"the inputs of the manifest are not those of {LISTING}"
 
 
 def _tables(run: SealedRun) -> Verdict:

@@ -140,8 +140,7 @@ def _repeated(measured: Measurements) -> Sparse:
     """Rows of labels that instances of one place repeat, shape (n_instances, n_nodes)."""
     dataset, width = measured.loaded.dataset, len(measured.hierarchy)
     twice = np.zeros(len(dataset), np.bool_)
-    for some in (_met_twice(measured), _joined(measured)):
-        twice[some] = True
+    twice[np.union1d(_met_twice(measured), _joined(measured))] = True
     found = GrowingRows(width, np.int32)
     for first, last, some in dataset.stretches():
         rows = dataset.assertions[some]

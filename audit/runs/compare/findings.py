@@ -101,8 +101,8 @@ def finding_changes(of: Releases, pairs: pl.DataFrame) -> pl.DataFrame:
     beyond = pl.lit(pl.Series(within_rate(q_values(table["p_value"].to_numpy(), known))))
     alone, both = (pl.col("change").is_in(some) for some in (("new", "gone"), ("worse", "better")))
     change = pl.when(beyond).then("change").when(alone).then(pl.lit("limit"))
-    change = change.when(both).then(pl.lit("same")).otherwise("change")
-    return _in_order(table.with_columns(change=change))
+    told = change.when(both).then(pl.lit("same")).otherwise("change")
+    return _in_order(table.with_columns(change=told))
 
 
 def _in_order(findings: pl.DataFrame) -> pl.DataFrame:

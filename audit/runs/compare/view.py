@@ -170,14 +170,9 @@ class View:
             "changed": self.changed,
             "totals": self.totals,
             "exchanges": [*map(self._exchange, self.exchanges.head(SHOWN).iter_rows(named=True))],
-            "branches": [
-                {**row, "below": below}
-                for row, below in zip(
-                    self._rows(self.branches, _NODE),
-                    self.branches["below"].list.len(),
-                    strict=False,
-                )
-            ],
+            "branches": self._rows(
+                self.branches.with_columns(pl.col("below").list.len()), (*_NODE, "below")
+            ),
             "nodes": {
                 "compared": len(compared),
                 "not_comparable": compared["difference"].null_count(),

@@ -312,3 +312,20 @@ def test_icd9cm_has_residual_codes_and_no_residual_heading() -> None:
     assert hierarchy.assignable[list(found)].all()
     assert found[hierarchy.index("401.9")].kind == "unspecified"
     assert 0.1 < len(found) / np.count_nonzero(hierarchy.assignable) < 0.6
+
+
+def test_parents_that_are_only_named() -> None:
+    for edges, titles, expected in [
+        ([("dog", "pet"), ("cat", "pte")], {}, ("pet", "pte")),
+        ([("dog", "pet"), ("cat", "pte")], {"pet": "Pet"}, ("pte",)),
+        ([("dog", "pet"), ("cat", "pet"), ("lone", "")], {}, ()),
+        ([("dog", "pet"), ("pet", "all"), ("cat", "all")], {}, ()),
+    ]:
+        names = sorted({name for edge in edges for name in edge} - {""})
+        nodes = pl.DataFrame({"node": names, "title": [titles.get(one, "") for one in names]})
+        own = pl.DataFrame([edge for edge in edges if edge[1]], ["child", "parent"], orient="row")
+        found = lint_hierarchy(Hierarchy.build(own, nodes, name="h"))
+
+        assert [one.cases for one in found if one.rule == "missing_parent"] == (
+            [tuple((one,) for one in expected)] if expected else []
+        )
