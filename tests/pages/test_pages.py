@@ -74,6 +74,7 @@ def test_the_count_of_a_behaviour_leads_to_as_many_records(visitor: Visitor) -> 
     counts = [int(row[-1].split(" of ")[0]) for row in table]
     assert len(links) == len(counts) == 4
     assert any(counts)
+    assert '<svg class="m"' in visitor.get("/table/behaviours").text
     for link, count in zip(links, counts, strict=True):
         shown = rows_of(visitor.get(unescape(link)).text, "Records")
         assert len([row for row in shown if row != ["Nothing."]]) == count
@@ -236,7 +237,8 @@ def test_tables_that_are_gone_are_told_of_in_one_sentence(folder: Path, tmp_path
 
 def test_records_are_shown_only_where_asked_for(folder: Path) -> None:
     with entered(folder) as visitor:
-        assert "--show-instances" in visitor.get("/records").text
+        for path in ("/records", "/tables", "/node?id=left"):
+            assert "--show-instances" in visitor.get(path).text
         assert visitor.get("/record", id="two").status == 404
         assert "/records" not in visitor.get("/table/findings").text
 
