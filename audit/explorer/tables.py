@@ -35,6 +35,8 @@ HEADINGS = {
     "expected": "Expected (independent)",
     "expected_length": "Expected",
     "ratio": "Times expected",
+    "direct": "Used directly",
+    "residual": "Catch-all",
     "k": "Count",
     "n": "Of",
     "n_effective": "Effective",
