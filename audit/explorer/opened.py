@@ -203,7 +203,8 @@ class OpenedRun:
             names = pl.lit(pl.Series(self.hierarchy.nodes, dtype=pl.String))
             frame = frame.with_columns(names.gather(pl.col(end)).alias(end) for end in "ab")
         own = shown_columns(frame.collect_schema(), declared.columns)
-        return Shown(path.stem, own, Stored(frame), declared.title, declared.row)
+        shown = Shown(path.stem, own, Stored(frame), declared.title, declared.row)
+        return shown.only("title at scope value n part") if path.stem == "metrics" else shown
 
     def _metrics(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         at = [level(one["parameters"]) for one in self.result.metric_rows]

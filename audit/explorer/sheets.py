@@ -66,6 +66,11 @@ class Sheet:
     few: bool
 
     @property
+    def marked(self) -> bool:
+        """Whether anything is drawn beside its numbers."""
+        return any(each.cell.mark for row in self.rows for each in row)
+
+    @property
     def last(self) -> int:
         """Number of the last row."""
         return self.first + len(self.rows) - 1
@@ -113,11 +118,13 @@ class Sheet:
         again = self.asked.get("order") == f"{first}{column.name}"
         return self.address(order=f"{then if again else first}{column.name}", start="")
 
-    def choices(self, column: Column) -> Sequence[str]:
-        """The texts of a column to choose from, with the one that is asked for; none of nodes."""
+    def choices(self, column: Column) -> Sequence[tuple[str, str]]:
+        """The texts of a column to choose from, with the one that is asked for, each as it is said;
+        none of nodes."""
         found = [] if is_node(column) else self.table.choices(column.name)
         asked = self.asked.get(column.name)
-        return [*found, asked] if found and asked and asked not in found else found
+        every = [*found, asked] if found and asked and asked not in found else found
+        return [(one, in_words(one.replace("!", "all but ", 1))) for one in every]
 
 
 def sheet(

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 from audit.explorer.opened import OPEN, OpenedRun
 from audit.explorer.sheets import address
 from reports.page import style
-from reports.words import EXACT, SEVERITY, number, printable
+from reports.words import EXACT, MARKS, SEVERITY, number, printable
 
 if TYPE_CHECKING:
     import jinja2
@@ -75,6 +75,6 @@ def environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"address": address, "exact": EXACT, "severities": SEVERITY}
+    made.globals |= {"address": address, "exact": EXACT, "marks": MARKS, "severities": SEVERITY}
     made.filters |= {"number": number, "printable": printable}
     return made

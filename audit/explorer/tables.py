@@ -35,6 +35,8 @@ HEADINGS = {
     "expected": "Expected (independent)",
     "expected_length": "Expected",
     "ratio": "Times expected",
+    "direct": "Used directly",
+    "residual": "Catch-all",
     "k": "Count",
     "n": "Of",
     "n_effective": "Effective",
@@ -186,7 +188,7 @@ def is_flat(kind: pl.DataType) -> bool:
 def index_of(node: str, hierarchy: Hierarchy) -> int:
     """The number of a node that an address names."""
     if node not in hierarchy:
-        raise NotThereError(f"The hierarchy has no node {node}.")
+        raise NotThereError(f"The hierarchy has no node {node}; the search above knows names too.")
     return hierarchy.index(node)
 
 

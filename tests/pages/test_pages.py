@@ -74,6 +74,7 @@ def test_the_count_of_a_behaviour_leads_to_as_many_records(visitor: Visitor) -> 
     counts = [int(row[-1].split(" of ")[0]) for row in table]
     assert len(links) == len(counts) == 4
     assert any(counts)
+    assert '<svg class="m"' in visitor.get("/table/behaviours").text
     for link, count in zip(links, counts, strict=True):
         shown = rows_of(visitor.get(unescape(link)).text, "Records")
         assert len([row for row in shown if row != ["Nothing."]]) == count
@@ -238,7 +239,8 @@ def test_tables_that_are_gone_are_told_of_in_one_sentence(folder: Path, tmp_path
 
 def test_records_are_shown_only_where_asked_for(folder: Path) -> None:
     with entered(folder) as visitor:
-        assert "--show-instances" in visitor.get("/records").text
+        for path in ("/records", "/tables", "/node?id=left"):
+            assert "--show-instances" in visitor.get(path).text
         assert visitor.get("/record", id="two").status == 404
         assert "/records" not in visitor.get("/table/findings").text
 
@@ -296,6 +298,25 @@ def test_a_node_leads_to_the_records_that_the_model_missed(visitor: Visitor) -> 
     assert found
     missed = rows_of(visitor.get(unescape(found[1])).text, "Records")
     assert {row[0] for row in missed} == {"two", HOSTILE}
+
+
+def test_a_node_shows_the_labels_that_it_is_mistaken_for(tmp_path: Path) -> None:
+    graph = tree("A B < root", "x0 x1 x2 x3 x4 x5 < A", "unused < B")
+    dataset = labelled(graph, {f"{n:02}": [f"x{n % 6}"] for n in range(60)})
+    answers = {f"{n:02}": {f"x{(n + n // 6 % 2) % 6}": 1.0} for n in range(60)}
+    run = run_audit(dataset, predictions=predicted(dataset, answers))
+    with entered(write_run(run, tmp_path / "run")) as visitor:
+        rows = rows_of(visitor.get("/node", id="x0").text, "Confusions in both directions")
+        assert sorted(row[:2] for row in rows) == [["x0", "x1"], ["x0", "x5"]]
+        assert "Confusions in both" not in visitor.get("/node", id="unused").text
+
+
+def test_a_line_says_what_a_table_was_asked_for(visitor: Visitor) -> None:
+    asked = {"relation": "!ancestor", "joint.least": "1", "depth": "1", "order": "-joint"}
+    text = visitor.get("/table/pairs", **asked).text
+
+    said = "Relation all but ancestor, Instances with both at least 1, at depth 1"
+    assert f"<summary>Filter: {said}</summary>" in text
 
 
 def test_the_drift_of_a_node_stands_on_its_page(tmp_path: Path) -> None:
