@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 
 import polars as pl
 
@@ -374,6 +374,7 @@ def transitivity(found: Measured) -> Iterator[Row]:
 def _of_no_node(check: Check) -> Check:
     """A check whose findings are about no relation."""
 
+    @wraps(check.rule)
     def rule(measured: Measurements) -> Outcome:
         found = check.rule(measured)
         return replace(found, findings=tuple(replace(one, nodes=()) for one in found.findings))

@@ -42,9 +42,8 @@ def _duplicates(measured: Measurements) -> Rows:
     - *Labels*: instances with two or more rows for one node, however written. `extra` is rows of
       repeated labels less the different labels among them.
     - *Places*: an id is in two records, or in two splits, with equal labels as written.
-    - *Records*: an id is in two records of one split with different labels as written. In a table
-      with a row for each record these labels count as one instance. Such instances, and those of
-      places, are left out of the first.
+    - *Records*: an id is in two records of one split with different labels as written, which count
+      as one instance. Such instances, and those of places, are left out of the first.
     - *Group*: instances of one group have equal sets of at least 5 different labels. `distinct` is
       how many (group, set) are different.
     - *Persons*: two groups share two or more different sets of at least 5 labels.
@@ -57,10 +56,9 @@ def _duplicates(measured: Measurements) -> Rows:
       `instances` share all labels with more others than differ by one, `equal` all with any.
 
     On counts alone repeated labels are the only finding. **Severity.** Places, records and group:
-    warning.
-    Labels: note, since a repeated label counts once. Persons and sets: note, since templates look
-    the same. **Limits.** Procedures and treatments are often rightly repeated. Near misses grow
-    with the square of the records, so that few copies among very many are not told.
+    warning; others: note, since a repeated label counts once, and templates look like copies.
+    **Limits.** Procedures and treatments are often rightly repeated. Near misses grow with the
+    square of the records, so that few copies among very many are not told.
     """
     return Rows(measured.labelled, "instances with labels", _rows(measured))
 
@@ -73,7 +71,7 @@ def _rows(measured: Measurements) -> Iterator[Row]:
         yield from _of_labels(measured, by_node, extra, instances)
         return
     again = _repeated(measured)
-    extra, instances = int(again.data.sum()) - again.nnz, len(_having(again))
+    extra, instances = int(again.data.sum()) - again.nnz, np.count_nonzero(np.diff(again.indptr))
     yield from _of_labels(measured, support(again), extra, instances)
     if len(twice := _met_twice(measured)):
         yield Row(
@@ -106,11 +104,6 @@ def _rows(measured: Measurements) -> Iterator[Row]:
     yield from _across(measured, len(long))
 
 
-def _having(matrix: Sparse) -> IntArray:
-    """The rows that store a value."""
-    return np.flatnonzero(np.diff(matrix.indptr))
-
-
 def _of_labels(
     measured: Measurements, by_node: IntArray, extra: int, instances: int
 ) -> Iterator[Row]:
@@ -130,7 +123,7 @@ def _of_labels(
         data_user="Count a label once per instance, unless the release says what repeats mean.",
         parts=parts,
         key=("labels",),
-        cases=lambda: _having(_repeated(measured)),
+        cases=lambda: np.flatnonzero(np.diff(_repeated(measured).indptr)),
         proposes=partial(_without_repeats, measured),
     )
 
