@@ -71,7 +71,10 @@ def _rows(measured: Measurements) -> Iterator[Row]:
         yield from _of_labels(measured, by_node, extra, instances)
         return
     again = _repeated(measured)
-    extra, instances = int(again.data.sum()) - again.nnz, np.count_nonzero(np.diff(again.indptr))
+    extra, instances = (
+        int(again.data.sum()) - again.nnz,
+        int(np.count_nonzero(np.diff(again.indptr))),
+    )
     yield from _of_labels(measured, support(again), extra, instances)
     if len(twice := _met_twice(measured)):
         yield Row(
