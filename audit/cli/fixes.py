@@ -40,6 +40,8 @@ def fixes(
     proposals = Proposals(read_run(run))
     if csv is not None:
         _write(proposals.sheet(finding), csv, "proposals", overwrite)
+        typer.echo("Fill in its column decision: accept, reject, remove, or other: LABEL")
+        typer.echo(f"Then: audit apply {run} --decisions {csv} --by NAME --out PATH")
     elif as_json:
         print_json({"proposals": proposals.summary().to_dicts()})
     else:

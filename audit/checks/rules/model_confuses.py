@@ -248,7 +248,7 @@ def _pair(measured: Measurements, pair: Mapping[str, Any], family: int) -> Row:
         "{instances|instance|instances} with one of the two {instances|is|are} mistaken for the "
         "other"
         f"[, {{first_as_second}} for {second}][, {{second_as_first}} for {first}]"
-        f"{''.join(_mostly(measured, pair))}"
+        f"{''.join(_too_often(measured, pair))}"
         f"{'[; counted once for each group they are {counted}]' * grouped}"
         "[; chance would give {expected_exchanges}].",
         evidence={
@@ -270,14 +270,14 @@ def _pair(measured: Measurements, pair: Mapping[str, Any], family: int) -> Row:
     )
 
 
-def _mostly(measured: Measurements, pair: Mapping[str, Any]) -> Iterator[str]:
-    """That a pair is mostly one answer, which the model gives too often."""
+def _too_often(measured: Measurements, pair: Mapping[str, Any]) -> Iterator[str]:
+    """That a pair is mostly one answer, which the model gives too often beside others as well."""
     often, bins = set(answers_by_excess(measured)["node"]), measured.rounding.bins(NONE)
-    for label, answer, ways in (("a", "b", ("forth", "back")), ("b", "a", ("back", "forth"))):
+    for answer, ways in (("b", ("forth", "back")), ("a", ("back", "forth"))):
         given, other = bins.at_worst(*(np.array(pair[way]) for way in ways))
         if pair[answer] in often and given > other:
-            one, instead = (measured.hierarchy.describe(pair[end]) for end in (answer, label))
-            yield f", mostly {one} for {instead}"
+            title = measured.hierarchy.describe(pair[answer])
+            yield f"; on the whole the model gives {title} too often"
 
 
 @once
