@@ -70,8 +70,10 @@ def test_the_order_of_rows_does_not_matter_and_each_is_counted(
     read = read_attributions(written(folder, *rows))
     draw.shuffle(rows)
     again = read_attributions(written(folder, *rows))
+    in_memory = read_attributions(pl.DataFrame(rows, infer_schema_length=None))
     assert read.rows.equals(again.rows)
-    assert read.ledger == again.ledger
+    assert read.rows.equals(in_memory.rows)
+    assert read.ledger == again.ledger == in_memory.ledger
     assert adds_up(read.ledger)
 
 

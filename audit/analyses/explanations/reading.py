@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import polars as pl
 
@@ -93,18 +93,23 @@ class Attributions(NamedTuple):
     readings: tuple[Reading, ...] = ()
 
 
+Source: TypeAlias = Path | str | pl.DataFrame
+"""A file or folder of rows, or a frame of them."""
+
+
 def read_attributions(
-    path: Path | str,
-    evidence: Path | str | None = None,
+    given: Source,
+    evidence: Source | None = None,
     *,
     special: str | None = None,
     stop_words: str = "paper",
 ) -> Attributions:
-    """Read attributions, and the human evidence for the same texts, from JSON lines or Parquet.
+    """Read attributions, and the human evidence for the same texts.
 
     Args:
-        path: The attributions: ``id, target, tokens, scores``, and further columns.
-        evidence: A file of evidence: ``id, target`` and ``marks``, ``spans`` or ``explanation``.
+        given: The attributions, JSON lines, Parquet or a frame: ``id, target, tokens, scores``, and
+            further columns.
+        evidence: Rows of evidence: ``id, target`` and ``marks``, ``spans`` or ``explanation``.
             Evidence that stands among the attributions is not read then. Without a column
             ``target``, evidence counts for each target of its text.
         special: The list of tokens that are left out: ``all``, ``none`` or ``kamp``; without, all,
@@ -115,14 +120,15 @@ def read_attributions(
         InputError: If a file is empty, holds no sound row, or no evidence fits the attributions.
         SchemaError: If a required column is missing, or has a wrong type.
     """
-    path, readings = Path(path), list[Reading]()
-    sources = [path] if evidence is None else [path, Path(evidence)]
+    readings, both = list[Reading](), [given] if evidence is None else [given, evidence]
+    sources = [Path(one) for one in both if not isinstance(one, pl.DataFrame)]
+    places = [*map(_place_of, both)]
     stop = words.stop_words(stop_words)
-    rows = read_rows(path, REQUIRED)
-    records = None if evidence is None else read_rows(sources[1], ("id",))
+    rows = read_rows(given, REQUIRED)
+    records = None if evidence is None else read_rows(evidence, ("id",))
     if records is not None and not records["target"].count():
         decision = "evidence counts for each label of its text"
-        reason = f"{sources[1].name} names no target"
+        reason = f"{places[-1].name} names no target"
         readings.append(Reading(decision, reason, len(records), "a column target"))
     if special is None:
         left_out, told = _special_tokens(rows)
@@ -130,14 +136,14 @@ def read_attributions(
     else:
         refuse_unknown(special, SPECIAL_TOKENS, "a list of special tokens", "lists")
         left_out = SPECIAL_TOKENS[special]
-    sound, refused = sound_rows(rows, left_out, path)
+    sound, refused = sound_rows(rows, left_out, places[0])
     every = _without_special(sound, left_out)
     kept, repeats = _once(every)
     counts = {"rows_read": len(rows), "rows_kept": len(kept), **refused, **repeats}
     if kept.is_empty():
         found = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
-        raise InputError("a sound row of attributions is required", found=found, where=path)
-    kind, linked, used = marked(kept, every, records, stop, sources[-1])
+        raise InputError("a sound row of attributions is required", found=found, where=places[0])
+    kind, linked, used = marked(kept, every, records, stop, places[-1])
     lists = every.unique(["id", "model", "given"])["given"].explode()
     counts |= {
         "texts": len(linked.unique(TEXT)),
@@ -149,27 +155,19 @@ def read_attributions(
     return Attributions(linked.select(*ROWS), kind, counts, tuple(sources), tuple(readings))
 
 
-def read_rows(path: Path, required: Collection[str]) -> pl.DataFrame:
-    """The rows of a file or folder, columns `FILE`; null where a value has another type.
+def read_rows(given: Source, required: Collection[str]) -> pl.DataFrame:
+    """The rows of a file, folder or frame, columns `FILE`; null where a value has another type.
 
     Args:
-        path: JSON lines, CodiEsp's third track or MDACE, each maybe packed, or Parquet.
+        given: JSON lines, CodiEsp's third track or MDACE, each maybe packed, Parquet, or a frame.
         required: Columns that the file must have.
 
     Raises:
         InputError: If it is none of these, or has no rows.
         SchemaError: If a required column is missing, or one has a wrong type.
     """
-    parts = files_in(path) if path.is_dir() else [path]
-    if any(bare_suffix(part) == ".parquet" for part in parts):
-        stored = open_table(path).frame()
-        for name in (*NESTED, "text"):
-            if name in stored.columns and not _is_fit_type(stored.schema[name], *_HOLDS[name]):
-                _refuse_type(f"{name!r} of {stored.schema[name]}", path)
-        frame = _typed(stored, path)
-    else:
-        found = [one for one in map(_of_text, parts) if len(one)]
-        frame = _typed(pl.concat(found, how="diagonal") if found else pl.DataFrame(), path)
+    path = _place_of(given)
+    frame = _of_frame(given, path) if isinstance(given, pl.DataFrame) else _of_files(path)
     if frame.is_empty():
         raise InputError("a file with rows is required", found="none", where=path)
     named = [one for one in FILE if frame[one].count()]
@@ -180,6 +178,26 @@ def read_rows(path: Path, required: Collection[str]) -> pl.DataFrame:
             where=path,
         )
     return frame
+
+
+def _place_of(given: Source) -> Path:
+    """Where rows are, for messages."""
+    return Path("the frame" if isinstance(given, pl.DataFrame) else given)
+
+
+def _of_frame(stored: pl.DataFrame, where: Path) -> pl.DataFrame:
+    for name in (*NESTED, "text"):
+        if name in stored.columns and not _is_fit_type(stored.schema[name], *_HOLDS[name]):
+            _refuse_type(f"{name!r} of {stored.schema[name]}", where)
+    return _typed(stored, where)
+
+
+def _of_files(path: Path) -> pl.DataFrame:
+    parts = files_in(path) if path.is_dir() else [path]
+    if any(bare_suffix(part) == ".parquet" for part in parts):
+        return _of_frame(open_table(path).frame(), path)
+    found = [one for one in map(_of_text, parts) if len(one)]
+    return _typed(pl.concat(found, how="diagonal") if found else pl.DataFrame(), path)
 
 
 def _of_text(part: Path) -> pl.DataFrame:

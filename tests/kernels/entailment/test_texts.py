@@ -141,6 +141,12 @@ def sample() -> pl.DataFrame:
     return read_entailment(SAMPLE / "tuples.csv").tuples
 
 
+def test_a_frame_is_read_as_the_file_that_it_was() -> None:
+    in_memory = pl.read_csv(SAMPLE / "tuples.csv", infer_schema=False)
+
+    assert read_entailment(in_memory).tuples.equals(sample())
+
+
 def model(tuples: pl.DataFrame) -> pl.DataFrame:
     noise = np.random.default_rng(0).normal(0, 0.3, len(tuples))
     score = np.clip(0.3 + 0.4 * tuples["valid"].to_numpy() + noise, 0, 1).round(2)
