@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from audit.counting.residual_nodes import COMPILED, by_title, further_words
+from audit.counting.residual_nodes import COMPILED, by_title, catch_all_words
 from audit.hierarchies.reading import BUILT_IN
 from audit.policy.policy import Policy
 
@@ -19,7 +19,7 @@ def compiled() -> pl.DataFrame:
     rows = [
         (hierarchy.sha256, index, found.kind, found.rule)
         for hierarchy in (built_in.load() for built_in in BUILT_IN)
-        for index, found in by_title(hierarchy, further_words(hierarchy, Policy())).items()
+        for index, found in by_title(hierarchy, catch_all_words(hierarchy, Policy())).items()
     ]
     kinds = {"sha256": pl.String, "index": pl.Int32, "kind": pl.String, "rule": pl.String}
     return pl.DataFrame(rows, kinds, orient="row")
