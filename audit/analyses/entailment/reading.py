@@ -62,7 +62,7 @@ own concept, which is true of everything; of records with one id the first is ke
 
 
 def read_entailment(
-    given: Path | pl.DataFrame | Sequence[Path | pl.DataFrame],
+    paths: Path | pl.DataFrame | Sequence[Path | pl.DataFrame],
     kind: str = "tuples",
     columns: Mapping[str, str] | None = None,
     *,
@@ -72,7 +72,7 @@ def read_entailment(
     """Read tuples from tables of any format; ``docs/entailment.md`` has their columns.
 
     Args:
-        given: Files, folders of one table each, or frames. Several without a column of the split
+        paths: Files, folders of one table each, or frames. Several without a column of the split
             are a split each, named by their stems; ``dev`` is ``valid``.
         kind: A name of `KINDS`.
         columns: Names of columns by what they hold, where they differ. ``votes`` names a column for
@@ -93,19 +93,19 @@ def read_entailment(
     if kind not in KINDS:
         raise InputError(f"a kind of file is one of {', '.join(KINDS)}", found=repr(kind))
     form = KINDS[kind] if labelled else KINDS[kind]._replace(unlabelled=True)
-    every = given if isinstance(given, Sequence) else [given]
-    paths = [one if isinstance(one, Path) else Path("the frame") for one in every]
+    given = paths if isinstance(paths, Sequence) else [paths]
+    places = [one if isinstance(one, Path) else Path("the frame") for one in given]
     tables = [
-        _headed(open_table(one), path, form, columns or {})
-        for one, path in zip(every, paths, strict=True)
+        _headed(open_table(one), place, form, columns or {})
+        for one, place in zip(given, places, strict=True)
     ]
-    stems = [path.stem.split(".")[0] if paths[1:] else None for path in paths]
+    stems = [place.stem.split(".")[0] if places[1:] else None for place in places]
     parts = [_records(*one, form, columns or {}) for one in zip(tables, stems, strict=True)]
-    without = [path for path, one in zip(paths, parts, strict=True) if "id" not in one.columns]
+    without = [place for place, one in zip(places, parts, strict=True) if "id" not in one.columns]
     if 0 < len(without) < len(parts):
         required = "all files must have a column of ids, or none"
         raise SchemaError(required, found="none", where=without[0])
-    rows = _named(pl.concat(parts, how="diagonal"), classes, ", ".join(map(str, paths)))
+    rows = _named(pl.concat(parts, how="diagonal"), classes, ", ".join(map(str, places)))
     sources = tuple(file for table in tables for file in table.files)
     return _dataset(rows, sources, _readings(rows, classes))
 

@@ -98,7 +98,7 @@ Source: TypeAlias = Path | str | pl.DataFrame
 
 
 def read_attributions(
-    given: Source,
+    path: Source,
     evidence: Source | None = None,
     *,
     special: str | None = None,
@@ -107,7 +107,7 @@ def read_attributions(
     """Read attributions, and the human evidence for the same texts.
 
     Args:
-        given: The attributions, JSON lines, Parquet or a frame: ``id, target, tokens, scores``, and
+        path: The attributions, JSON lines, Parquet or a frame: ``id, target, tokens, scores``, and
             further columns.
         evidence: Rows of evidence: ``id, target`` and ``marks``, ``spans`` or ``explanation``.
             Evidence that stands among the attributions is not read then. Without a column
@@ -120,11 +120,11 @@ def read_attributions(
         InputError: If a file is empty, holds no sound row, or no evidence fits the attributions.
         SchemaError: If a required column is missing, or has a wrong type.
     """
-    readings, both = list[Reading](), [given] if evidence is None else [given, evidence]
+    readings, both = list[Reading](), [path] if evidence is None else [path, evidence]
     sources = [Path(one) for one in both if not isinstance(one, pl.DataFrame)]
     places = [*map(_place_of, both)]
     stop = words.stop_words(stop_words)
-    rows = read_rows(given, REQUIRED)
+    rows = read_rows(path, REQUIRED)
     records = None if evidence is None else read_rows(evidence, ("id",))
     if records is not None and not records["target"].count():
         decision = "evidence counts for each label of its text"
