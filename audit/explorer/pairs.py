@@ -121,8 +121,8 @@ class Pairs:
             read &= {"a", "b", "joint", *asked}
         rows = self._counted.filter(*query.nodes).select(sorted(read))
         for block in rows.collect_batches(chunk_size=PAIRS_AT_ONCE, maintain_order=True):
-            shown = self.table.described(block, asked).with_columns(
-                block["a"].alias("first"), block["b"].alias("second")
+            shown = block.select(first="a", second="b").with_columns(
+                self.table.described(block, asked).get_columns()
             )
             kept = {"first", "second", query.order} - {""}
             yield shown.filter(*query.where).select(sorted(kept))

@@ -9,6 +9,7 @@ from functools import cache
 import polars as pl
 
 from audit.base.declared import Column, Columns, estimate, flag, key, text, texts, whole
+from audit.base.errors import first_cases
 from audit.base.stored_tables import defused
 from audit.explorer.pairs import Pairs
 from audit.explorer.rows import Query, Stored
@@ -147,10 +148,9 @@ class Shown:
         numbered = self.rows.numbered
         for end in self.ends if numbered else ():
             if asked.get(end):
-                yield pl.col(end) == index_of(asked[end], hierarchy)
+                yield pl.col(end) == hierarchy.index(node_named(asked[end], hierarchy))
         if below := asked.get("below"):
-            index_of(below, hierarchy)
-            within = at_or_below([below], hierarchy)
+            within = at_or_below([node_named(below, hierarchy)], hierarchy)
             wanted = [hierarchy.index(one) for one in within] if numbered else list(within)
             yield pl.any_horizontal(pl.col(self.ends).is_in(wanted))
         if depth := asked.get("depth"):
@@ -190,6 +190,19 @@ def index_of(node: str, hierarchy: Hierarchy) -> int:
     if node not in hierarchy:
         raise NotThereError(f"The hierarchy has no node {node}; the search above knows names too.")
     return hierarchy.index(node)
+
+
+def node_named(words: str, hierarchy: Hierarchy) -> str:
+    """The node of an id, or the one whose title holds these words; NotThereError names a few."""
+    if words in hierarchy:
+        return words
+    titles = enumerate(hierarchy.titles)
+    found = [i for i, one in titles if one and words.lower() in one.lower()]
+    if len(found) == 1:
+        return hierarchy.nodes[found[0]]
+    few = first_cases(hierarchy.describe(one) for one in found)
+    named = f"; {len(found):,} have these words in their titles: {few}" if found else ""
+    raise NotThereError(f"The hierarchy has no node {words}{named}. State a code.")
 
 
 def number_of(said: str) -> float:

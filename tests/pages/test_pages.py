@@ -68,6 +68,17 @@ def test_a_parameter_that_a_page_does_not_have_is_refused(visitor: Visitor) -> N
         assert "has no parameter nonsense" in answer.text
 
 
+def test_nodes_at_or_below_are_asked_for_by_a_code_or_a_name(visitor: Visitor) -> None:
+    by_code = rows_of(visitor.get("/table/nodes", below="wide").text, "Nodes")
+
+    assert rows_of(visitor.get("/table/nodes", below="WIDE &").text, "Nodes") == by_code
+    assert by_code != rows_of(visitor.get("/table/nodes").text, "Nodes")
+    assert visitor.get("/table/pairs", below="wide").status == 200
+    several = visitor.get("/table/nodes", below="i")
+    assert several.status == 404
+    assert "2 have these words in their titles" in several.text
+
+
 def test_the_count_of_a_behaviour_leads_to_as_many_records(visitor: Visitor) -> None:
     table = rows_of(visitor.get("/table/behaviours").text, "Behaviours")
     links = re.findall(r'href="(/records\?behaviour=[^"]*)"', visitor.get("/table/behaviours").text)
