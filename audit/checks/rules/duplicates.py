@@ -71,10 +71,8 @@ def _rows(measured: Measurements) -> Iterator[Row]:
         yield from _of_labels(measured, by_node, extra, instances)
         return
     again = _repeated(measured)
-    extra, instances = (
-        int(again.data.sum()) - again.nnz,
-        int(np.count_nonzero(np.diff(again.indptr))),
-    )
+    extra = int(again.data.sum()) - again.nnz
+    instances = int(np.count_nonzero(np.diff(again.indptr)))
     yield from _of_labels(measured, support(again), extra, instances)
     if len(twice := _met_twice(measured)):
         yield Row(
@@ -163,12 +161,14 @@ def _without_repeats(measured: Measurements) -> pl.DataFrame:
     return proposals(own, "remove", "certain", said, keep=1)
 
 
+@once
 def _met_twice(measured: Measurements) -> IntArray:
     """Instances that occur in two places with equal labels, at least one label kept; ascending."""
     places = _places(measured)
     return distinct(places.filter(places.select("instance", "labels").is_duplicated()))
 
 
+@once
 def _joined(measured: Measurements) -> IntArray:
     """Instances with several records of different labels, in one split if in any; ascending."""
     records = _places(measured).unique(["instance", "split", "labels"])
