@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from io import BytesIO
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -47,13 +48,18 @@ ROWS_AT_ONCE = 250_000
 """Number of rows that a task maps, or counts, at a time."""
 SENT_AT_ONCE = 100_000
 """Number of rows that a task gives back at a time."""
+PARTS_PER_CORE = 4
+"""Number of parts of the keys for each core that adds them up."""
 ROWS = {"instance": pl.String, "label": pl.Int64}
 """Columns of numbered rows; ``label`` is the label's number, null if the row has none to count."""
 PAIRS = "pair"
 """Kind of the sums of pairs, in addition to those of whole instances."""
-SUMS = {"kind": pl.String, "key": pl.Int64, "joint": pl.Int64, "bits": pl.Float64}
-"""Columns of sums: the count of each key of a kind, and the confusion of a pair."""
-_SPARK = {pl.String: "string", pl.Boolean: "boolean", pl.Int64: "long", pl.Float64: "double"}
+SUMS = {"kind": pl.String, "part": pl.Int64, "block": pl.Binary}
+"""Columns of sums: a kind, a part of its keys, and a `BLOCK` of these in bytes, since Spark takes
+longer to move millions of rows than a task to count them."""
+BLOCK = pl.Schema({"key": pl.Int64, "joint": pl.Int64, "bits": pl.Float64})
+"""Columns of a block: the count of each key, and the confusion of a pair."""
+_SPARK = {pl.String: "string", pl.Boolean: "boolean", pl.Int64: "long", pl.Binary: "binary"}
 
 
 def count_pairs(
@@ -87,9 +93,10 @@ def count_pairs(
     progress("counting pairs")
     numbered_rows = _mapped(rows, partial(numbered, columns, labels), ROWS)
     together = numbered_rows.repartition(_cores(rows), "instance").sortWithinPartitions("instance")
-    task = partial(counted, known, str(read.table))
-    sums = _mapped(together, task, SUMS).groupBy("kind", "key").sum("joint", "bits")
-    return count_of(_collected(sums, SUMS), labels)
+    parts = PARTS_PER_CORE * _cores(rows)
+    sums = _mapped(together, partial(counted, known, str(read.table), parts), SUMS)
+    added = _mapped(sums.repartition(parts, "kind", "part"), added_up, SUMS)
+    return count_of(_collected(added, SUMS), labels)
 
 
 def known_of(labels: LabelNodes, policy: Policy | None) -> Mapped:
@@ -142,17 +149,30 @@ def numbered(columns: Columns, labels: LabelNodes, frames: Iterable[pl.DataFrame
         yield labels.numbered(rows_in(rows, columns)).drop_nulls("instance")
 
 
-def counted(known: Mapped, where: object, frames: Iterable[pl.DataFrame]) -> Frames:
-    """The `SUMS` of all instances of some `ROWS`, which must be sorted by instance."""
+def counted(known: Mapped, where: object, parts: int, frames: Iterable[pl.DataFrame]) -> Frames:
+    """The `SUMS` of all instances of some `ROWS`, sorted by instance; keys are in so many parts."""
     records, pairs = RecordCounts(), PairSums(len(known.residual))
     for rows in whole_instances(gathered(iter(frames), ROWS_AT_ONCE), known.node_of, where):
         counts = InstanceCounts(rows, known)
         records.add(counts)
         pairs.add(counts.carried.values)
     for kind, sums in records:
-        yield _sums(kind, sums.keys, sums.joint, np.zeros(len(sums)))
+        yield _sums(kind, parts, sums.keys, sums.joint, np.zeros(len(sums)))
     found = pairs.counts()
-    yield _sums(PAIRS, found.keys(len(known.residual)), found.joint, found.confusion_sum)
+    yield _sums(PAIRS, parts, found.keys(len(known.residual)), found.joint, found.confusion_sum)
+
+
+def added_up(frames: Iterable[pl.DataFrame]) -> Frames:
+    """The sums of some parts, each whole, as one block a part."""
+    sums = pl.concat([pl.DataFrame(schema=SUMS), *frames])
+    for (kind, part), own in sums.group_by("kind", "part"):
+        yield pl.DataFrame([[kind], [part], [_bytes(_added(own))]], SUMS)
+
+
+def _added(sums: pl.DataFrame) -> pl.DataFrame:
+    """The `BLOCK` of all sums of a kind."""
+    blocks = [pl.DataFrame(schema=BLOCK), *map(pl.read_ipc, sums["block"])]
+    return pl.concat(blocks).group_by("key").sum()
 
 
 def whole_instances(
@@ -181,21 +201,26 @@ def whole_instances(
         yield RecordRows(instance, label, int(instance[-1]) + 1 if len(instance) else 0)
 
 
-def _sums(kind: str, keys: IntArray, joint: IntArray, bits: FloatArray) -> pl.DataFrame:
-    numbers = pl.DataFrame({"key": keys, "joint": joint, "bits": bits})
-    found = numbers.with_columns(kind=pl.lit(kind))
-    return found.select(pl.col(name).cast(kind) for name, kind in SUMS.items())
+def _sums(kind: str, parts: int, keys: IntArray, joint: IntArray, bits: FloatArray) -> pl.DataFrame:
+    block = pl.DataFrame({"key": keys, "joint": joint, "bits": bits}).cast(BLOCK)
+    by_part = block.group_by(pl.col("key") % parts)
+    return pl.DataFrame([(kind, part, _bytes(own)) for (part,), own in by_part], SUMS, orient="row")
+
+
+def _bytes(block: pl.DataFrame) -> bytes:
+    stream = BytesIO()
+    block.write_ipc(stream)
+    return stream.getvalue()
 
 
 def count_of(sums: pl.DataFrame, labels: LabelNodes) -> PairCount:
     """The count whose `SUMS` those of all tasks add up to."""
-    by_kind = sums.sort("kind", "key").partition_by("kind", as_dict=True, include_key=False)
-    none, n_nodes = pl.DataFrame(schema=SUMS), len(labels.hierarchy)
-    key, joint, bits = (by_kind.get((PAIRS,), none)[name].to_numpy() for name in [*SUMS][1:])
+    by_kind = {str(kind): _added(own).sort("key") for (kind,), own in sums.group_by("kind")}
+    pairs = by_kind.pop(PAIRS, pl.DataFrame(schema=BLOCK))
+    key, joint, bits = (pairs[name].to_numpy() for name in BLOCK)
     records = {
-        kind: Sums(own["key"].to_numpy(), own["joint"].to_numpy())
-        for (kind,), own in by_kind.items()
-        if kind != PAIRS
+        kind: Sums(own["key"].to_numpy(), own["joint"].to_numpy()) for kind, own in by_kind.items()
     }
-    counts, pairs = RecordCounts(records), PairCounts(*np.divmod(key, n_nodes), joint, bits)
-    return PairCount(labels, counts, counted_pairs(pairs, counts.total("length")))
+    counts = RecordCounts(records)
+    found = PairCounts(*np.divmod(key, len(labels.hierarchy)), joint, bits)
+    return PairCount(labels, counts, counted_pairs(found, counts.total("length")))
