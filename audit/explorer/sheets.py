@@ -121,7 +121,7 @@ class Sheet:
     def choices(self, column: Column) -> Sequence[tuple[str, str]]:
         """The texts of a column to choose from, with the one that is asked for, each as it is said;
         none of nodes."""
-        found = [] if is_node(column) else self.table.choices(column.name)
+        found = self.table.choices.get(column.name, [])
         asked = self.asked.get(column.name)
         every = [*found, asked] if found and asked and asked not in found else found
         return [(one, in_words(one.replace("!", "all but ", 1))) for one in every]

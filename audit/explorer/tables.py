@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cached_property
 
 import polars as pl
 
@@ -77,9 +77,15 @@ class Shown:
             yield from (name,) if column.kind == "text" else (name, f"{name}.least", f"{name}.most")
         yield from ("holding", "below", "depth", "order", "start", "csv")
 
-    @cache  # noqa: B019 (a table lives as long as the window)
-    def choices(self, column: str) -> list[str]:
-        """The different texts of a column in code-point order; empty if they are many."""
+    @cached_property
+    def choices(self) -> Mapping[str, list[str]]:
+        """The different texts of each column in code-point order; none where they are many, or
+        nodes."""
+        return {
+            one.name: self._texts(one.name) for one in self.columns.values() if not is_node(one)
+        }
+
+    def _texts(self, column: str) -> list[str]:
         if self.columns[column].type == "boolean":
             return ["yes", "no"]
         if column == "relation" and not isinstance(self.rows, Stored):

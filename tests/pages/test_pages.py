@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import shutil
 from dataclasses import replace
@@ -89,6 +90,17 @@ def test_the_count_of_a_behaviour_leads_to_as_many_records(visitor: Visitor) -> 
     for link, count in zip(links, counts, strict=True):
         shown = rows_of(visitor.get(unescape(link)).text, "Records")
         assert len([row for row in shown if row != ["Nothing."]]) == count
+
+
+def test_what_a_page_was_made_of_goes_with_it(visitor: Visitor) -> None:
+    def kept() -> int:
+        assert visitor.get("/table/findings", status="open").status == 200
+        assert visitor.get("/table/pairs", node="wide").status == 200
+        gc.collect()
+        return sum(isinstance(one, pl.DataType) for one in gc.get_objects())
+
+    kept()
+    assert kept() == kept()
 
 
 def test_51_rows_at_25_a_page_are_25_25_and_1(visitor: Visitor) -> None:

@@ -129,7 +129,7 @@ def test_choices_are_the_few_different_texts_of_a_column() -> None:
                       "late": ["a"] * 2500 + [f"{n}" for n in range(500)], "n": range(3000)})
     )  # fmt: skip
 
-    assert {name: table.choices(name) for name in table.columns} == {
+    assert {name: table.choices[name] for name in table.columns} == {
         "few": ["a", "b"], "many": [], "late": [], "n": [],
     }  # fmt: skip
 
