@@ -157,7 +157,7 @@ def _named(finding: Row) -> str:
 
 
 def _effects(finding: Row) -> Row:
-    """A finding whose effect is written as a share only where it is one."""
+    """A finding, without ``effect_old`` and ``effect_new`` where these are no shares."""
     if finding["effect"] == "share":
         return finding
     return {**finding, "effect_old": None, "effect_new": None}

@@ -67,14 +67,19 @@ class _Rows:
             yield said, self.of(rows)
 
     def scale(self, column: Column) -> Scale:
-        """From which number to which a column, its ends and what is beside it are drawn."""
-        names = [column.name, *column.ends, *beside(column)]
-        found = (row.get(name) for row in self.rows for name in names if name)
-        return scale_of(kind_of(column), (one for one in found if isinstance(one, int | float)))
+        """That of a column of the rows."""
+        return column_scale(column, self.rows)
 
 
-def kind_of(column: Column) -> str:
-    """The kind that says on what scale a column is drawn."""
+def column_scale(column: Column, rows: Iterable[Row]) -> Scale:
+    """From which number to which a column, its ends and what is beside it are drawn."""
+    names = [column.name, *column.ends, *beside(column)]
+    found = (row.get(name) for row in rows for name in names if name)
+    return scale_of(scale_kind(column), (one for one in found if isinstance(one, int | float)))
+
+
+def scale_kind(column: Column) -> str:
+    """The kind of scale: ``difference`` for points, ``share`` for % and metrics, else its own."""
     if column.unit == "points":
         return "difference"
     return "share" if column.unit == "%" or column.kind == "metric" else column.kind
@@ -167,7 +172,7 @@ def _axis(column: Column, scale: Scale, top: float, drawn: _Rows) -> Iterator[Ma
 
 
 def _tick(column: Column, value: float) -> str:
-    if kind_of(column) == "share":
+    if scale_kind(column) == "share":
         return f"{value:.0%}"
     return f"{100 * value:+.0f}" if column.kind == "difference" else words.number(value, 2)
 

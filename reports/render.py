@@ -10,8 +10,8 @@ from audit.base.declared import Column, Columns, Table
 from audit.results.printed import Rounded
 from reports import words
 from reports.cells import Cell, cell, text_of
-from reports.figures import Drawing, draw, kind_of
-from reports.marks import Scale, scale_of
+from reports.figures import Drawing, column_scale, draw
+from reports.marks import Scale
 from reports.words import NOTHING, Row
 
 TEXT = "text"
@@ -122,11 +122,7 @@ def _there(column: Column, rows: Iterable[Row]) -> bool:
 
 def _scale(column: Column, declared: Table, rows: Sequence[Row]) -> Scale | None:
     """What the marks of a column are drawn on; None without marks, or where a figure draws it."""
-    if column.mark is None or declared.figures:
-        return None
-    names = (column.name, *column.ends, column.mark.limit, column.mark.reference)
-    numbers = (row.get(name) for row in rows for name in names if name)
-    return scale_of(kind_of(column), (one for one in numbers if isinstance(one, int | float)))
+    return None if column.mark is None or declared.figures else column_scale(column, rows)
 
 
 def _across(declared: Table, rows: Sequence[Row], rounding: Rounded) -> _Grid:

@@ -33,7 +33,7 @@ def imprint_of(settings: Mapping[str, Any], judging: Mapping[str, Any] | None = 
 
 
 def imprint_of_run(folder: Path) -> Imprint:
-    """The same of a run in its folder."""
+    """What the report of a run says of itself, by the manifest in its folder."""
     return _imprint(_manifest_of(folder))
 
 

@@ -130,7 +130,7 @@ def _ancestors(hierarchy: Hierarchy, nodes: Sparse) -> Sparse:
 
 
 def closed_upwards(hierarchy: Hierarchy, values: Sparse) -> Sparse:
-    """Each node and its ancestors but the root with the highest value below, canonical."""
+    """Each node and its ancestors with the highest value below; the root with its own alone."""
     held = csr_array(values).tocoo()
     row, column = held.coords
     above = hierarchy.closure[column].tocoo()

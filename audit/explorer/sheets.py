@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
 import polars as pl
@@ -14,8 +13,8 @@ from audit.explorer.opened import PAIRS, OpenedRun
 from audit.explorer.rows import ROWS
 from audit.explorer.tables import NotThereError, Shown, is_node
 from reports.cells import Cell, cell
-from reports.figures import kind_of
-from reports.marks import Scale, scale_of
+from reports.figures import column_scale
+from reports.marks import Scale
 from reports.words import NOTHING, Row, printable
 from reports.words import name as in_words
 
@@ -150,7 +149,7 @@ def sheet(
     within = {name for one in every for name in (one.title, one.among, *one.ends)}
     columns = [one for one in every if one.name not in within]
     rows = found[:most].to_dicts()
-    scales = {one.name: _scale(one, rows) for one in columns}
+    scales = {one.name: column_scale(one, rows) if one.mark else None for one in columns}
     return Sheet(
         table=table,
         columns=columns,
@@ -169,14 +168,6 @@ def few(run: OpenedRun, table: Shown, caption: str = "", **asked: str) -> Sheet:
     """The first rows of a table that is shown beside others; the rest is a link away."""
     path, fixed = f"/table/{table.name}", ("node",) if table.name in PAIRS else ()
     return sheet(run, table, path, asked, fixed=fixed, caption=caption, most=FEW)
-
-
-def _scale(column: Column, rows: list[dict[str, Any]]) -> Scale | None:
-    if column.mark is None:
-        return None
-    names = (column.name, *column.ends, column.mark.limit, column.mark.reference)
-    numbers = (row.get(name) for row in rows for name in names if name)
-    return scale_of(kind_of(column), (one for one in numbers if isinstance(one, int | float)))
 
 
 def _linked(run: OpenedRun, table: Shown, column: Column, row: Row, scale: Scale | None) -> Linked:

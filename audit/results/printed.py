@@ -102,7 +102,7 @@ def looked_at(check: Mapping[str, Any], rounding: Rounded) -> str:
 
 
 def rounding_of(view: Mapping[str, Any]) -> Rounded:
-    """How counts of a run, of runs, or of both runs of a comparison are rounded."""
+    """How counts of a view are rounded, of a comparison those of its new run; else None."""
     found: Rounded = view.get("rounding")
     new: Rounded = found.get("new", found) if found else None
     return new

@@ -53,7 +53,8 @@ def refuse_not_on_spark(settings: Settings, policy: Policy | None, keep_instance
 
 
 def refuse_columns(policy: Policy, data: LabelDataset | PairCount, today: date) -> None:
-    """Refuse columns that are not there, or do not hold what the policy takes them for."""
+    """Refuse columns that are absent or unfit: strata of single instances, persons who were not
+    read, days to come; and any column where data are only counted."""
     if isinstance(data, LabelDataset):
         _refuse_absent_columns(policy, data)
         _refuse_strata_of_single_instances(policy, data)

@@ -118,6 +118,7 @@ def _finding(check: str, finding: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _evidence(shared: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A row for each number of a finding, part 0, and of its parts."""
     for check in shared["checks"]:
         for finding in check["findings"]:
             for place, one in enumerate((finding, *finding["parts"])):

@@ -127,7 +127,8 @@ class Scene:
 
 
 def unseen_answers(scene: Scene) -> Iterator[Answers]:
-    """Answers of `is_token_of_type`, `is_modular` and `is_causal` on unseen classes."""
+    """Answers of `is_token_of_type`, `is_modular` and `is_causal`, by dimension and ablation, on
+    classes that nothing was fitted to; none of dimensions that cannot be tested."""
     codes, names = scene.codes, scene.described.dimensions
     every = ((key, scene.unseen(key[0], seen)) for key, seen in scene.seen.items())
     judged = {key: one for key, one in every if one is not None}

@@ -73,8 +73,8 @@ def measure_generation(
 def _measured(
     instances: Questions, texts: pl.DataFrame, counts: FloatArray
 ) -> Iterator[dict[str, Any]]:
-    """Rows of ``generation_measured`` of one model, whose texts add ``counts`` to both sums of each
-    of `MEASURES`, shape (n, 2 * measures)."""
+    """A row of ``generation_measured`` by relation and measure of one model: the ratio of two sums
+    of ``counts``, numerators and denominators in turn, shape (n, 2 * measures)."""
     row = texts["row"].cast(pl.Int64).to_numpy()
     several = texts["references"].list.len().cast(pl.Float64).to_numpy()
     for relation, own in parts_by_relation(texts["relation"]).items():

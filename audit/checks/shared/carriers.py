@@ -68,9 +68,9 @@ def distinct(rows: pl.DataFrame) -> IntArray:
 
 
 def named(hierarchy: Hierarchy, nodes: Sequence[str], title: str = "") -> str:
-    """The nodes of a side of a rule; of many the first, and the number of others.
+    """Nodes of a side of a rule as "a, b or 3 others", or as "title (a, b or 3 others)".
 
-    Of more than two codes those behind the first, and all behind a title, stand without their own.
+    Behind a title they stand without their own; of more than two codes all but the first do.
     """
     few = nodes if len(nodes) <= MOST_NAMED else nodes[: MOST_NAMED - 1]
     others = len(nodes) - len(few)

@@ -87,7 +87,7 @@ def _kind_of(file: Path) -> str | None:
 
 
 def _resources(file: Path) -> pl.DataFrame:
-    """``where, address, text, kind`` of each resource, those in a Bundle too."""
+    """Place, ``fullUrl`` in a Bundle, text and kind of each resource of JSON, or a line each."""
     if _kind_of(file) == "Bundle" or ".json" in file.suffixes:
         held = read_json(file)
         entries = held.get("entry", [{"resource": held}])
