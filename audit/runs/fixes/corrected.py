@@ -97,8 +97,8 @@ def refuse_unmade(unmade: Iterable[Change]) -> None:
 def _cells(tables: Sequence[OpenTable]) -> list[pl.DataFrame]:
     """Each label of the rows that count, in order; null where a cell is blank.
 
-    ``instance, label``, positions of ``file``, ``row`` and label ``column``; ``codes`` is the code set
-    of the table, empty unless it is one.
+    ``instance, label``, positions of ``file``, ``row`` and label ``column``; ``codes`` is the
+    code set of the table, empty unless it is one.
     """
     found, start = list[pl.DataFrame](), 0
     for file, one in enumerate(tables):
