@@ -41,11 +41,7 @@ class Codes:
 
     def label(self, parent: str, share: float) -> int:
         """A new label below a parent that this share of the records is to carry; its number."""
-        return self.use(self.node(parent, "x"), share)
-
-    def use(self, node: str, share: float) -> int:
-        """A node that is there, as a label."""
-        self.labels.append(node)
+        self.labels.append(self.node(parent, "x"))
         self.share.append(share)
         return len(self.labels) - 1
 
@@ -64,13 +60,12 @@ class Codes:
             self.label(parent, float(shares[place]))
         return first + int(np.flatnonzero(order == size - 1)[0])
 
-    def crowd(
-        self, parents: Sequence[str], count: int, length: float, tail: float = 1.0
-    ) -> list[int]:
+    def crowd(self, parents: Sequence[str], count: int, length: float, tail: float = 1.0) -> None:
         """So many labels below random parents, together so many a record, lognormal with a tail."""
         weight = np.exp(self.rng.normal(0, tail, count))
         shares = np.minimum(weight / weight.sum() * length, 0.4)
-        return [self.label(parents[int(self.rng.integers(len(parents)))], float(s)) for s in shares]
+        for share in shares.tolist():
+            self.label(parents[int(self.rng.integers(len(parents)))], share)
 
     def second_parents(self, labels: Iterable[int], parents: Sequence[str]) -> None:
         """Each of these labels hangs below one more of the parents."""

@@ -81,11 +81,6 @@ class Draft:
         self.planted.append(Planted(first, second, joint / expected, expected))
 
 
-def activity(rng: np.random.Generator, n: int, shape: float | None) -> Floats:
-    """How much each record carries of everything: mean 1; all 1 where no shape is given."""
-    return np.ones(n) if shape is None else rng.gamma(shape, 1 / shape, n)
-
-
 def independent(
     codes: Codes,
     n: int,
@@ -104,7 +99,8 @@ def independent(
     """
     rng, shares = codes.rng, codes.shares
     rate = -np.log1p(-shares) if shape is None else shape * ((1 - shares) ** (-1 / shape) - 1)
-    rates = np.outer(activity(rng, n, shape).astype(np.float32), rate.astype(np.float32))
+    activity = np.ones(n) if shape is None else rng.gamma(shape, 1 / shape, n)
+    rates = np.outer(activity.astype(np.float32), rate.astype(np.float32))
     if factor is not None:
         rates *= factor
     chance = np.negative(np.expm1(np.negative(rates, out=rates), out=rates), out=rates)

@@ -205,16 +205,15 @@ def _shares(rng: np.random.Generator) -> Draft:
     return _planted_tree(rng, 20_000, wishes, shape=LENGTHS[rng.integers(3)])
 
 
-def _of_size(n: int, count: int, expected: Sequence[float], ratios: Sequence[float]) -> Draw:
-    def draw(rng: np.random.Generator) -> Draft:
-        parts = SHARES if n > 1_000 else (0.5, 0.7, 0.9)
-        wishes = _wishes(rng, count, n, ratios=ratios, expected=expected, parts=parts)
-        crowd = (200, 4.0) if n > 10_000 else (90, 3.0) if n > 1_000 else (20, 2.5)
-        shape = LENGTHS[rng.integers(2)]
-        branches = 4 if n < 1_000 else 7
-        return _planted_tree(rng, n, wishes, shape=shape, crowd=crowd, branches=branches)
-
-    return draw
+def _of_size(
+    rng: np.random.Generator, n: int, count: int, expected: Sequence[float], ratios: Sequence[float]
+) -> Draft:
+    parts = SHARES if n > 1_000 else (0.5, 0.7, 0.9)
+    wishes = _wishes(rng, count, n, ratios=ratios, expected=expected, parts=parts)
+    crowd = (200, 4.0) if n > 10_000 else (90, 3.0) if n > 1_000 else (20, 2.5)
+    shape = LENGTHS[rng.integers(2)]
+    branches = 4 if n < 1_000 else 7
+    return _planted_tree(rng, n, wishes, shape=shape, crowd=crowd, branches=branches)
 
 
 _SIZES = (
@@ -225,7 +224,7 @@ _SIZES = (
 )
 for _name, _n, _count, _expected, _ratios in _SIZES:
     _world(_name, f"{_name}, pairs of all ratios, shares and mechanisms that fit.")(
-        _of_size(_n, _count, _expected, _ratios)
+        partial(_of_size, n=_n, count=_count, expected=_expected, ratios=_ratios)
     )
 
 
@@ -405,7 +404,9 @@ def _copied(rng: np.random.Generator) -> Draft:
     return Draft(codes, once.chance[of_stay], has, columns={"group": of_stay})
 
 
-def _null_codes(rng: np.random.Generator, count: int, length: float, tail: float) -> Codes:
+def _null_dag(
+    rng: np.random.Generator, n: int, count: int, length: float, tail: float, shape: float | None
+) -> Draft:
     """A DAG: 15 of 100 labels have two parents, and so have some groups."""
     codes = Codes(rng)
     groups = codes.groups(8, 5)
@@ -414,14 +415,7 @@ def _null_codes(rng: np.random.Generator, count: int, length: float, tail: float
         codes.edges.append((group, str(rng.choice(elsewhere))))
     codes.crowd(groups, count, length, tail)
     codes.second_parents(rng.choice(count, int(0.15 * count), replace=False), groups)
-    return codes
-
-
-def _null_dag(n: int, count: int, length: float, tail: float, shape: float | None) -> Draw:
-    def draw(rng: np.random.Generator) -> Draft:
-        return independent(_null_codes(rng, count, length, tail), n, shape=shape)
-
-    return draw
+    return independent(codes, n, shape=shape)
 
 
 for _name, _n, _count, _length, _tail, _shape in (
@@ -437,7 +431,7 @@ for _name, _n, _count, _length, _tail, _shape in (
         _name,
         f"{_n:,} records of independent labels, about {_length:g} a record, over a DAG.",
         null=True,
-    )(_null_dag(_n, _count, _length, _tail, _shape))
+    )(partial(_null_dag, n=_n, count=_count, length=_length, tail=_tail, shape=_shape))
 
 
 @_world("no hierarchy", "Every label is a child of the root; 6 pairs.")

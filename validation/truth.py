@@ -47,9 +47,10 @@ def main() -> None:
         answers = each(answer_truth.in_turn, asked.answers * len(ANSWER_WORLDS))
         faults = Faults(each(planted_release, asked.releases), each(null_release, asked.releases))
     rows = [*faults.rows(), *pair_truth.rows(pairs), *answer_truth.rows(answers)]
-    missed = [*faults.missed_goals(), *pair_truth.missed_goals(pairs)]
+    of_pairs = pair_truth.goals(pairs)
+    missed = [*faults.missed_goals(), *(goal for goal, is_missed in of_pairs.items() if is_missed)]
     missed += answer_truth.missed_goals(answers)
-    print("\n".join((*tables(rows), *pair_truth.goals(pairs))))
+    print("\n".join((*tables(rows), *of_pairs)))
     print("\n".join(f"missed: {goal}" for goal in missed) or "all goals are met")
     sys.exit(int(bool(missed)))
 

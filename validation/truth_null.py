@@ -44,19 +44,15 @@ WORLDS = (
 
 
 def null_release(number: int) -> Outcome:
-    """Draw one release without faults, every third with a model, and audit it."""
-    draft = _draft(number)
+    """Draw one release of each world in turn, every third with a model, and audit it."""
+    rng = default_rng([SEED, number])
+    draft = Draft(*_drawn(WORLDS[number % len(WORLDS)], rng), rng)
     if number % 3 == 0:
         draft.mistakes = []
     return outcome(draft)
 
 
-def world_of(number: int) -> World:
-    """The world that a release is of; each in turn."""
-    return WORLDS[number % len(WORLDS)]
-
-
-def draw(world: World, rng: Generator) -> tuple[Release, Sites]:
+def _drawn(world: World, rng: Generator) -> tuple[Release, Sites]:
     """A release of a world, and the nodes at which nothing is planted."""
     seed = int(rng.integers(1 << 32))
     usage, sites = icd9cm_with_sites(seed=seed, nodes=world.nodes, exponent=world.exponent)
@@ -70,8 +66,3 @@ def draw(world: World, rng: Generator) -> tuple[Release, Sites]:
         repeats=world.repeats,
     )
     return release, sites
-
-
-def _draft(number: int) -> Draft:
-    rng = default_rng([SEED, number])
-    return Draft(*draw(world_of(number), rng), rng)

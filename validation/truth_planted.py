@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import TypeAlias
 
@@ -26,6 +27,7 @@ from fixtures.synthetic import (
     CrossBranchHabit,
     DuplicateInstances,
     DuplicateLabels,
+    DuplicatePersons,
     EmptyInstances,
     Exchanged,
     Fault,
@@ -93,6 +95,7 @@ class Draft:
         allowed: For each check the names that its findings may give.
         pairs: The ends of associations, each with all nodes above it.
         torn: How many groups stand in two splits.
+        copied: The ids of groups that are copies of another, in order.
         mistakes: What the model does wrong; None without a model.
     """
 
@@ -103,6 +106,7 @@ class Draft:
     allowed: dict[str, set[str]] = field(default_factory=dict)
     pairs: list[tuple[frozenset[str], frozenset[str]]] = field(default_factory=list)
     torn: int = 0
+    copied: list[str] = field(default_factory=list)
     mistakes: list[Exchanged] | None = None
 
     def add(self, fault: Fault, *checks: str) -> None:
@@ -187,19 +191,11 @@ class Outcome:
 
 
 def _faulty(fault: Callable[[Sites], Fault], *checks: str, names: Sequence[str] = ()) -> Planting:
-    def planted(draft: Draft) -> Iterable[str]:
-        draft.add(fault(draft.sites), *checks)
-        return names
-
-    return planted
-
-
-def _at(fault: Callable[[Sites], Fault], *checks: str) -> Planting:
-    """A fault whose finding must give the nodes that it is about."""
+    """A fault whose finding must give these names, or the nodes that it is about."""
 
     def planted(draft: Draft) -> Iterable[str]:
         draft.add(fault(draft.sites), *checks)
-        return draft.release.planted[-1].nodes
+        return names or draft.release.planted[-1].nodes
 
     return planted
 
@@ -270,6 +266,15 @@ def _exchange(draft: Draft) -> Iterable[str]:
     return a, b
 
 
+def _second_ids(draft: Draft) -> Iterable[str]:
+    """Persons under two ids; what else is drawn of the release stays as it would be without."""
+    before, rng = draft.release, draft.rng.spawn(1)[0]
+    draft.release = plant(before, DuplicatePersons(10), rng)
+    groups = (release.instances["group"] for release in (draft.release, before))
+    draft.copied = sorted(set(next(groups)) - set(next(groups)))
+    return ()
+
+
 def _exclusive(draft: Draft) -> Iterable[str]:
     """Two kinds of hypertension, both new to the release: they stand together alone."""
     a, b = "401.1", "401.9"
@@ -278,7 +283,7 @@ def _exclusive(draft: Draft) -> Iterable[str]:
     return a, b
 
 
-KINDS: tuple[Kind, ...] = (
+DRAWN: tuple[Kind, ...] = (
     Kind("records cut at a length", "record_cap",
          f"{CAPPED:,} records reach the length", _cap, p=0.2),
     Kind("habit across branches", "cross_branch",
@@ -304,16 +309,16 @@ KINDS: tuple[Kind, ...] = (
     Kind("wrong table", "wrong_table", "30 rows",
          _faulty(lambda _: WrongTable(30), "wrong_table", *_DAMAGED)),
     Kind("headings as labels", "not_specific", "10 rows, 1 heading",
-         _at(lambda sites: HeadingLabels(sites.heading, 10), "not_specific")),
+         _faulty(lambda sites: HeadingLabels(sites.heading, 10), "not_specific")),
     Kind("codes of ICD-10", "mixed_versions", "20 rows, 2 codes",
          _faulty(lambda _: OtherVersionCodes(("I50.9", "J18.9"), 20), "mixed_versions", *_CODES,
                  names=("I50.9", "J18.9"))),
     Kind("parent beside child", "parent_and_child",
          "on 10 % of the records with a child", _parent_of_exchanged, lengthens=True),
     Kind("an external cause first", "principal_position", "10 records",
-         _at(lambda _: FirstPlace("E885.9", 10), "principal_position")),
+         _faulty(lambda _: FirstPlace("E885.9", 10), "principal_position")),
     Kind("a manifestation first", "principal_position", "10 records",
-         _at(lambda _: FirstPlace("420.0", 10), "principal_position")),
+         _faulty(lambda _: FirstPlace("420.0", 10), "principal_position")),
     Kind("exclusive kinds", "sibling_exclusive", "15 records",
          _exclusive, lengthens=True),
     Kind("labels twice", "duplicates", "15 rows",
@@ -326,14 +331,18 @@ KINDS: tuple[Kind, ...] = (
     Kind("a model that exchanges labels", "model_confuses",
          "30 % of the records with one of two labels", _exchange),
 )  # fmt: skip
-"""All kinds, in the order of planting."""
+"""Kinds that are planted at random, in the order of planting."""
+SECOND_IDS = Kind("patients under two ids", "duplicates", "10 patients", _second_ids, "persons")
+"""Planted behind them, in every second release."""
+KINDS = (*DRAWN, SECOND_IDS)
+"""All kinds."""
 
 
 def planted_release(number: int) -> Outcome:
     """Draw a release, plant a random choice of kinds, and hold what an audit finds against it."""
     rng = np.random.default_rng([SEED, number])
     draft = _draft(rng)
-    for kind in _chosen(rng):
+    for kind in _chosen(rng) + [SECOND_IDS] * (number % 2):
         draft.named[kind.name] = frozenset(_plain(name) for name in kind.plant(draft))
     return outcome(draft)
 
@@ -350,7 +359,7 @@ def _draft(rng: np.random.Generator) -> Draft:
 
 def _chosen(rng: np.random.Generator) -> list[Kind]:
     chosen: dict[str, Kind] = {}
-    for kind in KINDS:
+    for kind in DRAWN:
         hidden = kind.lengthens and "records cut at a length" in chosen
         if rng.random() < kind.p and not hidden:
             chosen[kind.name] = kind
@@ -430,10 +439,8 @@ def _explained(draft: Draft, finding: Finding, dataset: LabelDataset) -> bool:
         return draft.is_together(finding.nodes[-2:])
     if finding.check == "split_leak" and finding.key == ("unseen",):
         return _never_in_training(finding, dataset)
-    if finding.check == "duplicates" and finding.key in (("sets",), ("persons",)):
-        return False
-    if finding.check == "duplicates" and finding.key == ("group",):
-        return bool(finding.evidence["instances"] == _with_equal_sets(dataset))
+    if finding.check == "duplicates" and finding.key != ("labels",):
+        return _are_copies(draft, finding, dataset)
     if finding.check == "unspecific_beside_specific":
         return _stand_together(finding, dataset)
     allowed = draft.allowed.get(finding.check, set())
@@ -464,14 +471,41 @@ def _stand_together(finding: Finding, dataset: LabelDataset) -> bool:
     return all(part.evidence["instances"] == both(*part.nodes) for part in finding.parts)
 
 
-def _with_equal_sets(dataset: LabelDataset) -> int:
-    """Instances with at least five labels, the same as another instance of their group."""
-    labels: dict[int, set[int]] = {}
+def _are_copies(draft: Draft, finding: Finding, dataset: LabelDataset) -> bool:
+    """Whether equal records are as many as a finding says, and those of two groups planted.
+
+    Each copied group must share two sets with one other, and no other groups may; sets are
+    explained where fewer copies than five, which are never told, would be left without the planted.
+    """
+    told, held = finding.evidence, _holders(dataset)
+    across = [groups for groups in held if len(groups) > 1]
+    if finding.key == ("group",):
+        equal = sum(n for groups in held for n in groups.values() if n > 1)
+        return bool(told["instances"] == equal)
+    if finding.key == ("sets",):
+        planted = sum(not groups.keys().isdisjoint(draft.copied) for groups in across)
+        equal = sum(map(Counter.total, across))
+        return bool(told["equal"] == equal and told["copies"] - planted < 5)
+    shared = Counter(pair for groups in across for pair in combinations(sorted(groups), 2))
+    pairs = [pair for pair, sets in shared.items() if sets > 1]
+    records = sum(
+        groups[a] + groups[b] for groups in across for a, b in pairs if groups[a] and groups[b]
+    )
+    counted = told["pairs"] == len(pairs) and told["instances"] == records
+    copied = sorted(b for _, b in pairs) == draft.copied
+    return bool(finding.key == ("persons",) and counted and copied)
+
+
+def _holders(dataset: LabelDataset) -> list[Counter[str]]:
+    """For each set of at least five labels how many instances of each group have it."""
+    labels, held = dict[int, set[int]](), dict[frozenset[int], Counter[str]]()
     for instance, node in dataset.assertions.select("instance", "node").iter_rows():
         labels.setdefault(instance, set()).add(node)
     groups = dataset.instances["group"].to_list()
-    sets = [(groups[i], frozenset(nodes)) for i, nodes in labels.items() if len(nodes) >= 5]
-    return sum(n for n in Counter(sets).values() if n > 1)
+    for instance, nodes in labels.items():
+        if len(nodes) >= 5:
+            held.setdefault(frozenset(nodes), Counter())[groups[instance]] += 1
+    return list(held.values())
 
 
 def _names(finding: Finding) -> frozenset[str]:
