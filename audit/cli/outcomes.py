@@ -144,11 +144,12 @@ def of_comparison(
         command="compare",
         title=title or str(shared["identity"]["new"]["data"]["title"] or ""),
         sentence=verdict(shared).said,
-        cases=(*map(_of_changes, shared["checks"]), *_of_reports(unrendered)),
+        cases=(*map(_of_compared, shared["checks"]), *_of_reports(unrendered)),
     )
 
 
-def _of_changes(check: Mapping[str, Any]) -> Case:
+def _of_compared(check: Mapping[str, Any]) -> Case:
+    """What a comparison says of a check: findings that are new or worse."""
     name, title, status = check["name"], check["title"], check["status_new"]
     if status in (None, "not_applicable"):
         why = "the later run does not have this check" if status is None else "it does not apply"

@@ -59,7 +59,9 @@ def rows_where(
 
 
 def shared_rows(frame: pl.DataFrame, rule: Table, rounding: Rounding) -> list[dict[str, Any]]:
-    """The rows of a table as they are told; in bins neither order nor choice tells more.
+    """The rows of a table as they are told, at most ``rule.most`` (of each ``rule.each``).
+
+    In bins neither order nor choice tells more, and a table of records has none.
 
     >>> from audit.base.declared import count, text
     >>> rule = Table(Columns(text("node"), count("instances")), order="instances")

@@ -120,8 +120,8 @@ def write_croissant(
     """Write `croissant` to a file.
 
     Args:
-        file: The file. Where it describes the same dataset already, with ``overwrite`` what the
-            audit does not say stays: files, licence, authors.
+        file: The file. Where it describes the same dataset already, with ``overwrite`` all that it
+            says stays, but for the ``rai:`` keys that are measured now.
         overwrite: Whether an earlier file may be replaced.
 
     Raises:

@@ -70,6 +70,7 @@ def _audit_here(
     keep_instances: bool,
     progress: Progress,
 ) -> Audited:
+    """The result, and what writes its instances into a folder; this writes nothing."""
     analyses = _analyses(settings, progress)
     labels, predictions = _labels(settings, policy, analyses, progress)
     log = settings.changes

@@ -244,16 +244,16 @@ def _exclusive(measured: Measurements) -> Rows:
         (
             found
             for group, own, those in zip(groups, sides, having, strict=True)
-            for found in _of_group(measured, group, own, int(those.sum()))
+            for found in _sides_together(measured, group, own, int(those.sum()))
         ),
         "" if groups else "the policy declares no nodes mutually exclusive",
     )
 
 
-def _of_group(
+def _sides_together(
     measured: Measurements, declared: Exclusive, sides: BoolArray, of: int
 ) -> Iterator[Row]:
-    """The row on a group with the labels of its sides; none where no instance has two sides."""
+    """The row on a group that ``of`` instances carry; none where none of them has two sides."""
     labels, side = np.flatnonzero(sides.sum(axis=0) == 1), sides.argmax(axis=0)
     a, b = labels[np.stack(np.triu_indices(len(labels), k=1))]
     apart = side[a] != side[b]

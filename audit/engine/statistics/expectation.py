@@ -144,9 +144,9 @@ class LabelPairs:
 
     @property
     def factor(self) -> FloatArray:
-        """The factor of each stratum and pair of facets; after the last facet, that of length.
+        """Observed per drawn pair of each stratum and pair of facets; that of length comes last.
 
-        What was found lowers a factor, but not below that of length.
+        ``found`` lowers a factor at most to that of length, unless it is lower without.
         """
         k, n = self.observed.shape[:2]
         length = self.competing[:, None, None]
