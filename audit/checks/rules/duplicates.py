@@ -229,7 +229,6 @@ def _of_groups(measured: Measurements, sets: pl.DataFrame) -> Iterator[Row]:
             "what a template ticks.",
             data_user="Keep such groups in one split, and count one of two.",
             key=("persons",),
-            asks=True,
             cases=distinct(between),
         )
 
