@@ -19,7 +19,7 @@ from reports.words import Row
 LEVELS = ("Labels as given", "One level up", "By branch")
 NODES_NAMED = 3
 """Nodes of a side of a rule that are named."""
-METHODS = "docs/methods.md"
+METHODS = "https://github.com/hierarchy-audit/hierarchy-audit/blob/main/docs/methods.md"
 
 
 def of_view(view: Row) -> tuple[list[Chapter], list[Chapter]]:

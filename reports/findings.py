@@ -135,9 +135,9 @@ def verdict(view: Row) -> Verdict:
     verb, has = ("warns", "has") if n == 1 else ("warn", "have")
     of = counted(len(statuses), "checks")
     head = _VERDICTS[status].format(n=f"{n:,}", of=of, verb=verb, has=has)
-    found = counted(number_of_findings(view), "findings")
-    called = view["identity"]["data"]["called"]
-    what = f"{counted(view['ledger']['instances'], called)}, {found}."
+    findings, called = number_of_findings(view), view["identity"]["data"]["called"]
+    none = ", none to act on first" if findings and not view["worst"] else ""
+    what = f"{counted(view['ledger']['instances'], called)}, {counted(findings, 'findings')}{none}."
     analysed = (one["sentence"] for one in view.get("tables", {}).values())
     sentences = (what, *filter(None, analysed), *_since(view), *_not_judged(view))
     return Verdict(words.TONE.get(status, status), head, sentences)

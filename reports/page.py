@@ -77,7 +77,7 @@ def _digest(view: Mapping[str, Any], imprint: Imprint) -> str:
 
 def _report(view: Row, imprint: Imprint, digest: str, paper: bool) -> str:
     tool = view["identity"]["tool"]
-    title = imprint.named(view["identity"]["data"]) or "Hierarchy audit"
+    title = " of ".join(filter(None, ["Audit", imprint.named(view["identity"]["data"])]))
     stated = imprint.stated(f"{tool['name']} {tool['version']}", view["rounding"])
     seen, folded = core.of_view(view)
     analysed = analysis.analyses(view)

@@ -228,7 +228,8 @@ def summarise(
 def print_report_place(path: Path, unrendered: list[RenderError], *, as_json: bool = False) -> None:
     """Print the path of the report, or of the tables if there is none, and rendering errors."""
     if not as_json:
-        typer.echo(f"Report: {path}" if path.exists() else f"Tables: {path.parent}")
+        made = [str(one) for one in (path, path.with_suffix(".pdf")) if one.exists()]
+        typer.echo(f"Report: {' and '.join(made)}" if made else f"Tables: {path.parent}")
     for error in unrendered:
         typer.echo(f"Not written: {error}", err=True)
 

@@ -88,6 +88,7 @@ _ICD = "--hierarchy icd9cm"
 NEXT = (
     ("audit cases audit-run malformed_code:refused --sample 5", "records behind a finding"),
     ("audit fixes audit-run --csv decisions.csv", "what would mend them"),
+    ("audit explore audit-run", "the run in a browser, with every table"),
     (f"audit run sample_data/release_1 {_ICD} --out old", "the release before"),
     (f"audit run sample_data/release_2 {_ICD} --reference old --out new", "again, beside it"),
     ("audit compare old new --out changes", "what changed, and why"),

@@ -94,7 +94,7 @@ class Finding:
             it counts may be something else, or the policy calls it usual.
         more_parts: Whether further parts are left out.
         asks: Whether it only asks whoever knows the field if anything is wrong: it stands above
-            those aside and below all others of its severity.
+            those aside and below all others of its severity, and is none to act on first.
         about: The nodes whose instances it counts, where they are fewer than ``nodes``.
 
     >>> import audit

@@ -19,8 +19,6 @@ TEN = 10
 """Number of findings to act on first."""
 OF_ONE = 3
 """Most of them that are of one check, while another has more of the same severity."""
-_ASIDE = 2
-"""Rank of what stands aside."""
 BY_RESULT = ("error", "fail", "warn", "note", "pass", "not_applicable")
 """Results of checks, the worst first."""
 
@@ -40,10 +38,10 @@ def worst(findings: Iterable[Finding], most: int = TEN) -> list[Finding]:
 
     By severity; within one, what is new or worse than in the reference stands before what the
     reference could not have, and that before what is known; and at most `OF_ONE` are of one check
-    while another check has one that is not among them. What does not count or stands aside is none
-    to act on, nor is what only holds another one that is against the reference.
+    while another check has one that is not among them. What does not count, only asks or stands
+    aside is none to act on, nor is what only holds another one that is against the reference.
     """
-    kept = {one.id: one for one in findings if one.counts_as and between(one)[2] < _ASIDE}
+    kept = {one.id: one for one in findings if one.counts_as and not between(one)[2]}
     joined = {twin_of(id_) for id_ in kept} & kept.keys()
     own = sorted((one for id_, one in kept.items() if id_ not in joined), key=_rank)
     first: list[Finding] = []
@@ -56,10 +54,9 @@ def worst(findings: Iterable[Finding], most: int = TEN) -> list[Finding]:
     return first[:most]
 
 
-def _rank(finding: Finding) -> tuple[int, int, int]:
-    """Severity, what became of it since the reference, and whether it only asks."""
-    _, severity, below, *_ = between(finding)
-    return severity, 2 * finding.judgement.known + finding.judgement.unasked, below
+def _rank(finding: Finding) -> tuple[int, int]:
+    """Severity, and what became of it since the reference."""
+    return between(finding)[1], 2 * finding.judgement.known + finding.judgement.unasked
 
 
 def in_order(checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:

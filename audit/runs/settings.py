@@ -82,7 +82,7 @@ Seed: TypeAlias = Annotated[
 Title: TypeAlias = Annotated[
     str | None,
     Option(
-        "Title of the reports; by default the policy's, or the name of the file or folder.",
+        "What the reports call the data; by default the policy's title, or the file's name.",
         OUTPUT,
         metavar="TEXT",
     ),

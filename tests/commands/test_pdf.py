@@ -75,7 +75,7 @@ def test_the_title_and_the_day_stand_in_the_report_and_stay_when_it_is_written_a
     made(*RUN, "run", "--title", "Ward 7", "--no-pdf")
     before = (place / "run" / "report.html").read_text("utf-8")
 
-    assert "<h1>Ward 7</h1>" in before
+    assert "<h1>Audit of Ward 7</h1>" in before
     assert "14 November 2023" in before
     assert "Ward 7" not in (place / "run" / "result.json").read_text("utf-8")
     manifest = json.loads((place / "run" / "manifest.json").read_bytes())

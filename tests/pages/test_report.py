@@ -151,7 +151,7 @@ def test_a_release_without_title_has_the_name_of_what_was_read() -> None:
         html = html_text(named, imprint)
         found = re.search("<h1>(.*?)</h1>", html)
         assert found
-        assert unescape(found[1]) == title
+        assert unescape(found[1]) == f"Audit of {title}"
 
 
 def test_exact_numbers_have_a_band_and_a_day_is_said() -> None:

@@ -119,8 +119,8 @@ def _of_labels(
         "{instances|has|have} a label more than once, which counts once[: {extra} repeated "
         "rows of {labels} different labels][, {mostly}].",
         evidence=share_evidence(instances, measured.labelled) | counts,
-        curator="Say in the release notes whether a repeated label means that something was "
-        "done twice, or that a row was entered twice.",
+        curator="Keep one row of each label, unless a repeated one means that something was done "
+        "twice, as procedures are: then say so in the release notes.",
         data_user="Count a label once per instance, unless the release says what repeats mean.",
         parts=parts,
         key=("labels",),
@@ -229,7 +229,6 @@ def _of_groups(measured: Measurements, sets: pl.DataFrame) -> Iterator[Row]:
             "what a template ticks.",
             data_user="Keep such groups in one split, and count one of two.",
             key=("persons",),
-            asks=True,
             cases=distinct(between),
         )
 

@@ -50,8 +50,8 @@ def _redundant(measured: Measurements) -> Rows:
     found one. Pairs that the policy expects, or a `missing_companion` rule needs, are left out and
     counted.
 
-    **Severity.** Note, by the instances with both times the lower bound; pairs without a common
-    parent stand below other notes. Nodes whose codes lost zeros (`lost_zero`) come last.
+    **Severity.** Note, by instances with both times the lower bound; none to act on first where no
+    shared parent says much (`not_specific`). Nodes with lost zeros (`lost_zero`) come last.
     **Limits.** Things that go together look the same. [Told counts](methods/small_cells.md) decide.
     """
     hierarchy, support = measured.hierarchy, _told_support(measured)
@@ -140,12 +140,13 @@ def _worth(measured: Measurements, pairs: Together, group_of: IntArray) -> Float
 def _as_one(measured: Measurements, pairs: Together) -> Iterator[Row]:
     """A row for each pair of nodes that behave as one, in node order."""
     limit, edges = measured.policy.redundant_jaccard.value, measured.hierarchy.edges
+    vague = {*np.flatnonzero(measured.hierarchy.uninformative).tolist()}
     numbers = (pairs.a, pairs.b, pairs.joint, pairs.either)
     each = (column.astype(np.int64).tolist() for column in numbers)
     ends = pairs.jaccard_low.tolist(), pairs.jaccard_by_chance.tolist()
     for a, b, joint, either, low, by_chance in zip(*each, *ends, strict=True):
         first, second = (measured.hierarchy.describe(node) for node in (a, b))
-        apart = set(row(edges, a).tolist()).isdisjoint(row(edges, b).tolist())
+        apart = vague.issuperset({*row(edges, a).tolist()} & {*row(edges, b).tolist()})
         curator, data_user = _APART if apart else _AS_SIBLINGS
         nodes = measured.hierarchy.nodes[a], measured.hierarchy.nodes[b]
         support_a, support_b = measured.support[[a, b]].tolist()

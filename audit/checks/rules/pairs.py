@@ -40,7 +40,7 @@ def _pairs(measured: Measurements) -> Rows:
     needs, or the hierarchy's own file relates (`relationship` of OBO, such as `part_of`: one below
     the part, the other the whole or above it), are counted apart.
 
-    **Severity.** Note, below other notes: an association is often knowledge of the field. Nodes
+    **Severity.** Note, none to act on first: an association is often knowledge of the field. Nodes
     whose codes lost zeros (`lost_zero`) come last. **Limits.** In clinical data much of what is
     found is medicine, and a common cause, such as age or site, shows until `strata` name it. Rare
     pairs, pairs of few patients, and nodes on more than nine in ten records are not told. Order

@@ -48,7 +48,7 @@ def _of_empty(measured: Measurements) -> Iterator[Row]:
             sentence="{instances} of {of} instances ({share}) {instances|has|have} no label left, "
             "since all of {instances|its rows|their rows} were refused.",
             evidence=share_evidence(refused, total),
-            curator="Correct the refused labels; the checks on codes list them.",
+            curator="Label these instances, or correct what the checks on codes list.",
             data_user="Leave these instances out: they are unknown, not negative.",
             parts=tuple(Part((reason,), {"instances": -n}) for n, reason in reasons),
             key=("refused",),
