@@ -89,4 +89,4 @@ def _part_phrases(
             least = "two thirds" if n >= rounding.least else "half"
             yield f"{part} {whole}", f"more than {least} of {_about(n)}"
         elif of.all_but_few(n):
-            yield f"{part} {whole}", f"{count_said(k, bins)} of {_about(n)}"
+            yield f"{part} {whole}", f"{count_said(k, bins)} of about {of.total:,}"

@@ -14,6 +14,7 @@ from audit.base.declared import NONE, Columns, Mark, chance, count, setting, sha
 from audit.checks.check import TOP_PARTS
 from audit.checks.rows import BESIDE_ELSEWHERE, Row, Rows, check_of_rows
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
+from audit.hierarchies.catch_alls import CatchAlls
 from audit.measure.measure import Measurements
 from audit.measure.residual_differences import (
     REFERENCE,
@@ -39,6 +40,8 @@ def _overused(measured: Measurements) -> Rows:
     **Severity.** Warning where high; note where it differs, where only a word such as "misc" makes
     a node a catch-all, or, below other notes, where every instance has an "other" (not an
     "unspecified") and none a specific label, or guidelines make the code the usual one, as 401.9.
+    Below a parent that is a catch-all itself, as 285, it only asks: what is specific there stands
+    mostly beside the parent.
     **Limits.** A high share never says that a specific node was warranted.
     [Titles](methods/residuals.md) decide what is residual; `residual_nodes` and `specific_nodes`
     overrule them. On counts alone numbers are those without groups, differences are not told, and
@@ -89,8 +92,11 @@ def _high(measured: Measurements, tested: pl.DataFrame) -> Iterator[Row]:
         enough = _enough(without, policy, measured.rounding)
         stands = enough and left.interval()[0] > limit and left.p_above(limit) <= cut
         explained[parent] = [] if stands else flagged
+    catch_alls = CatchAlls(hierarchy)
     for counted in high.iter_rows(named=True):
-        yield _finding(measured, counted, explained[hierarchy.index(counted["parent"])])
+        parent = hierarchy.index(counted["parent"])
+        asks = catch_alls.kind(parent) is not None
+        yield _finding(measured, counted, explained[parent], asks=asks)
 
 
 def _without(measured: Measurements, parent: int, flagged: list[int]) -> Share:
@@ -118,7 +124,9 @@ _UNREVIEWED = (
 _NEVER = 'no instance has a more specific label below it, so "other" may be the usual case here'
 
 
-def _finding(measured: Measurements, counted: Mapping[str, Any], explained_by: list[int]) -> Row:
+def _finding(
+    measured: Measurements, counted: Mapping[str, Any], explained_by: list[int], *, asks: bool
+) -> Row:
     node, hierarchy, rounding = counted["parent"], measured.hierarchy, measured.rounding
     k, n, low, limit = counted["k"], counted["n"], counted["low"], measured.policy.residual_share
     parent = hierarchy.index(node)
@@ -162,7 +170,7 @@ def _finding(measured: Measurements, counted: Mapping[str, Any], explained_by: l
             for i in used[:TOP_PARTS]
         ),
         folded_into=tuple((hierarchy.nodes[i],) for i in explained_by),
-        asks=never,
+        asks=asks or never,
         aside=bool(by_rule),
         cases=lambda: _only_residual(measured, node),
     )
