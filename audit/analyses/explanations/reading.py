@@ -128,8 +128,7 @@ def read_attributions(
     else:
         refuse_unknown(special, SPECIAL_TOKENS, "a list of special tokens", "lists")
         left_out = SPECIAL_TOKENS[special]
-    sound, refused = sound_rows(rows, left_out, places[0])
-    every = _without_special(sound, left_out)
+    every, refused = sound_rows(rows, left_out, places[0])
     kept, repeats = _once(every)
     counts = {"rows_read": len(rows), "rows_kept": len(kept), **refused, **repeats}
     if kept.is_empty():
@@ -288,8 +287,9 @@ def sound_rows(
 ) -> tuple[pl.DataFrame, Mapping[str, int]]:
     """The sound rows, with flags, and how many were left out by reason.
 
-    Rows may still repeat each other; scores of special tokens may be anything. SchemaError if
-    ``gold`` or ``predicted`` may be read in two ways, or holds labels of which none is a target.
+    They have the tokens as ``given``, those that are not special, and the ``words`` of these. Rows
+    may still repeat each other; scores of special tokens may be anything. SchemaError if ``gold``
+    or ``predicted`` may be read in two ways, or holds labels of which none is a target.
     """
     tokens, scores, seed = pl.col("tokens"), pl.col("scores"), pl.col("seed")
     number = seed.cast(pl.Int64, strict=False)
@@ -305,6 +305,7 @@ def sound_rows(
         model=pl.col("model").fill_null("model"),
         seed=number.fill_null(0),
         missing=pl.any_horizontal(*lacking),
+        given="tokens",
         place=pl.int_range(pl.len()),
     )
     alike = tokens.list.len() == scores.list.len()
@@ -318,7 +319,11 @@ def sound_rows(
         "no_tokens": ~pl.col("place").is_in(left["place"].unique().implode()),
     }
     refused = pl.coalesce(pl.when(found).then(pl.lit(reason)) for reason, found in reasons.items())
-    found = sound_records(full.with_columns(refused=refused).drop("missing", "place"), ROW_REASONS)
+    lists = left.group_by("place", maintain_order=True).agg("tokens", "scores")
+    lists = lists.with_columns(words=tokens.list.eval(word_of(pl.element())))
+    told = full.with_columns(refused=refused).drop("missing", "tokens", "scores")
+    told = told.join(lists, on="place", how="left", maintain_order="left").drop("place")
+    found = sound_records(told, ROW_REASONS)
     return found.frame, found.ledger
 
 
@@ -339,16 +344,6 @@ def _flag(rows: pl.DataFrame, name: str, where: object) -> pl.Expr:
             where=where,
         )
     return (pl.col(name) == pl.col("target")).alias(name)
-
-
-def _without_special(rows: pl.DataFrame, special: Collection[str]) -> pl.DataFrame:
-    """The rows without special tokens, with the tokens as ``given`` and the words of those left."""
-    placed = rows.with_columns(given="tokens", place=pl.int_range(pl.len()))
-    each = placed.select("place", "tokens", "scores").explode("tokens", "scores")
-    left = each.filter(~pl.col("tokens").is_in(list(special)))
-    lists = left.group_by("place", maintain_order=True).agg("tokens", "scores")
-    told = placed.drop("tokens", "scores").join(lists, on="place", maintain_order="left")
-    return told.with_columns(words=pl.col("tokens").list.eval(word_of(pl.element()))).drop("place")
 
 
 def _once(rows: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
