@@ -36,6 +36,10 @@ FILE = PLAIN | schema(
     ("text", pl.String),
 )
 """Columns of files; ``marks`` and ``spans`` may be one list in place of a list an annotator."""
+_FLOATS = schema(
+    ("offsets", pl.List(pl.List(pl.Float64))), ("spans", pl.List(pl.List(pl.List(pl.Float64))))
+)
+"""As what whole numbers may be written, such as 3.0."""
 _BY_ANNOTATOR = ("marks", "spans")
 _DECODER = json.JSONDecoder(
     object_pairs_hook=once, parse_float=str, parse_int=str, parse_constant=int
@@ -204,7 +208,8 @@ def _of_text(part: Path) -> pl.DataFrame:
         columns = {name: [record.get(name) for _, record in some] for name in FILE}
         for name, values in columns.items():
             if first.get(name) is None:
-                first[name] = next((value for value in values if value is not None), None)
+                said = (value for value in values if value is not None and str(value).strip())
+                first[name] = next(said, None)
         return pl.DataFrame([_column(name, values) for name, values in columns.items()])
 
     lines = objects_on(lines_of(part), _DECODER)
@@ -241,7 +246,7 @@ def _typed(name: str, values: Sequence[Any] | pl.Series) -> pl.Series | None:
         if depth < most:
             alone = list_column(column, np.arange(len(column) + 1))
             column = alone.zip_with(column.is_not_null(), pl.Series([None], dtype=alone.dtype))
-        return column.cast(FILE[name]).alias(name)
+        return column.cast(_FLOATS.get(name, FILE[name])).cast(FILE[name]).alias(name)
     except (TypeError, SchemaError, pl.exceptions.PolarsError):
         return None
 
