@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
 from functools import partial
@@ -10,7 +10,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from audit.base.errors import without_secrets
+from audit.base.errors import InputError, without_secrets
 from audit.base.remote import address_of
 
 FIRST, INPUT, HIERARCHY, MODEL = "First", "Input", "Hierarchy", "Model"
@@ -63,6 +63,14 @@ def located(text: str) -> str:
     ('rows.csv', 'sqlite:///rows.db')
     """
     return text if "://" in text else str(Path(text))
+
+
+def pairs_named(given: Sequence[str], form: str) -> list[tuple[str, str]]:
+    """The parts of options such as NAME=VALUE; InputError, which says the form, where one lacks."""
+    pairs = [(name, value) for name, _, value in (one.partition("=") for one in given)]
+    if wrong := [one for one, pair in zip(given, pairs, strict=True) if not all(pair)]:
+        raise InputError(f"{form} is required", found=wrong[0])
+    return pairs
 
 
 def apart(text: str) -> tuple[str, ...]:

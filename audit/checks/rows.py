@@ -59,7 +59,7 @@ class Row:
         proposes: Finds what would mend it; None if nothing in the labels would.
         folded_into: Keys of the rows that explain it.
         said: Further fields of `Finding`. It is a note on the root, and touches as many instances,
-            or rows, as it counts, unless said otherwise.
+            or rows, as it counts, unless said otherwise; ``nodes`` of None are none.
     """
 
     def __init__(
@@ -85,8 +85,8 @@ class Row:
     def finding(self, check: str, root: str) -> Finding:
         """The row as a finding of a check on a hierarchy with this root."""
         folded = tuple(finding_id(check, *key) for key in self.folded_into)
-        own = {"check": check, "nodes": self.said["nodes"] or (root,), "folded_into": folded}
-        return Finding(**self.said | own)
+        nodes = () if self.said["nodes"] is None else self.said["nodes"] or (root,)
+        return Finding(**self.said | {"check": check, "nodes": nodes, "folded_into": folded})
 
 
 class Rows:

@@ -189,8 +189,11 @@ class CatchAlls:
         Such a child has more catch-all words than the heading and names nothing beyond it.
         """
         children = row(self._hierarchy.child_matrix, heading).tolist()
+        given = filter(None, (self._given[child].lower() for child in children))
+        if not (self._titles[heading] and children and all(map(_MARK.search, given))):
+            return False
         own = self._title(heading)
-        return bool(self._titles[heading] and children) and all(
+        return all(
             len(child.marks) > len(own.marks) and child.words <= own.words
             for child in map(self._says, children)
         )

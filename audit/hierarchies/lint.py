@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -224,10 +223,10 @@ def _same_titles(hierarchy: Hierarchy) -> tuple[Cases, Cases]:
 
 def _case_clashes(hierarchy: Hierarchy) -> Cases:
     """Nodes that differ in case alone, but for those that `_same_titles` tells by their titles."""
-    by_letters = defaultdict[str, list[str]](list)
-    for node in hierarchy.nodes:
-        by_letters[node.casefold()].append(node)
-    clashing = {tuple(nodes) for nodes in by_letters.values() if len(nodes) > 1}
+    folded = pl.Series("letters", [*map(str.casefold, hierarchy.nodes)], pl.String)
+    alike = pl.DataFrame([folded, pl.Series("node", hierarchy.nodes, pl.String)])
+    several = alike.filter(folded.is_duplicated()).group_by("letters", maintain_order=True)
+    clashing = {*map(tuple, several.agg("node")["node"])}
     return tuple(sorted(clashing.difference(_same_titles(hierarchy)[0])))
 
 

@@ -173,6 +173,10 @@ def test_table_7_measures_generation(relation: str, release: Release) -> None:
     best = [[max(part) for part in zip(*(rouge(text, r) for r in known), strict=True)]
             for text, known in given]  # fmt: skip
     expected["rouge_2_recall"], expected["rouge_l_f1"] = (mean(p) for p in zip(*best, strict=True))
+    asked_of = [(row["text"], asked[row["id"]]) for row in release.texts]
+    expected["repeats_instance"] = mean(
+        text.lower() == row["instance"].lower() for text, row in asked_of if key(row) in references
+    )
     rows = release.table("generation_measured", relation=relation, split="test")
     found = {row["measure"]: row["value"] for row in rows}
     assert {measure: found[measure] for measure in expected} == pytest.approx(expected)

@@ -106,7 +106,10 @@ def tests_of(described: Described, parts: pl.DataFrame) -> pl.DataFrame:
     for key in keys:
         matches = [pl.col(name).eq_missing(one) for name, one in zip(of.ASKED, key, strict=True)]
         own, before = parts.filter(*matches), parts.filter(*matches[1:3], test=of.TOKEN)
-        told = {name: _all_of(own[name]) for name in ("verdict", "interval_verdict")}
+        told = {
+            name: next((one for one in ("fail", "undecided") if one in own[name]), "pass")
+            for name in ("verdict", "interval_verdict")
+        }
         reason = _why_not(described, key[0], key[1], own)
         if reason:
             told = dict.fromkeys(told, "not_applicable")
@@ -147,8 +150,3 @@ def _why_not(
             " held out has all instances of a concept"
         )
     return None
-
-
-def _all_of(verdicts: pl.Series) -> str:
-    """Fails if one fails, else is undecided if one is, else passes."""
-    return next((one for one in ("fail", "undecided") if one in verdicts), "pass")

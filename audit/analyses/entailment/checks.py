@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from functools import partial, wraps
+from functools import partial
 
 import polars as pl
 
@@ -23,9 +22,7 @@ from audit.analyses.entailment.findings import (
 from audit.analyses.entailment.graph import EDGE
 from audit.analyses.entailment.quality import CARRYING
 from audit.base.declared import NONE, Mark, count, setting, share
-from audit.checks.check import Check, Outcome
 from audit.checks.rows import Row
-from audit.measure.measure import Measurements
 
 ONE, ACROSS = "one context", "across contexts"
 """Last parts of the keys of findings that lie within one context, or need several."""
@@ -126,6 +123,7 @@ def head_in_two_splits(found: Measured) -> Iterator[Row]:
             {**bounds("keys", row["shared"], row["keys"]), "astray": astray},
             split,
             other,
+            nodes=None,
             severity="error",
             sentence=f"{{keys}} of {{of}} heads with an instance in the {other} split ({{share}}) "
             f"{{keys|is|are}} in the {split} split too: {said}.",
@@ -371,20 +369,9 @@ def transitivity(found: Measured) -> Iterator[Row]:
         )
 
 
-def _of_no_node(check: Check) -> Check:
-    """A check whose findings are about no relation."""
-
-    @wraps(check.rule)
-    def rule(measured: Measurements) -> Outcome:
-        found = check.rule(measured)
-        return replace(found, findings=tuple(replace(one, nodes=()) for one in found.findings))
-
-    return replace(check, rule=rule)
-
-
 CHECKS = (
     tail_mismatch,
-    _of_no_node(head_in_two_splits),
+    head_in_two_splits,
     generation_mismatch,
     weak_label,
     contradiction,

@@ -21,7 +21,10 @@ from audit.engine.statistics.association import ratio
 from audit.engine.statistics.intervals import grouped_wilson
 from audit.engine.statistics.resampling import with_interval
 
-MEASURES = ("bleu_1_precision", "bleu_2_precision", "rouge_2_recall", "rouge_l_f1", "meteor")
+MEASURES = (
+    *("bleu_1_precision", "bleu_2_precision", "rouge_2_recall", "rouge_l_f1"),
+    *("repeats_instance", "meteor"),
+)
 """Each is the ratio of two sums over texts; the last only where it is asked for."""
 
 
@@ -63,8 +66,9 @@ def measure_generation(
     for number, own in enumerate(models):
         progress("comparing texts with references", number, len(models), "models")
         counts = []
-        for text, others in own.select("text", "references").iter_rows():
-            scores = [*rouge(text, others), *([score(text, others)] if score else [])]
+        for text, others, instance in own.select("text", "references", "instance").iter_rows():
+            scores = [*rouge(text, others), text.lower() == instance.lower()]
+            scores += [score(text, others)] if score else []
             counts.append([*bleu_counts(text, others), *(one for s in scores for one in (s, 1))])
         rows += _measured(instances, own, np.array(counts, np.float64))
     return {"generation_measured": TABLES["generation_measured"].frame(rows)}, ledger

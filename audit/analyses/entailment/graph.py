@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -24,6 +25,7 @@ BOTH = VALID & (pl.col("invalid") > 0)
 DENIED = (pl.col("invalid") > 0) & ~VALID
 MERGED = pl.lit("")
 """The context of all tuples together."""
+_ENDS = ["child", "parent"]
 _AT_ONCE = 16_384
 _PICTURED = 3
 """Cases of each relation and kind whose texts are in its picture."""
@@ -44,10 +46,8 @@ class TextGraph:
 
     def matrix(self, rows: pl.Expr) -> Sparse:
         """Some edges, shape (n, n)."""
-        chosen = self.edges.filter(rows)
-        return dag.edge_matrix(
-            chosen["child"].to_numpy(), chosen["parent"].to_numpy(), len(self.texts)
-        )
+        child, parent = self.edges.filter(rows).select(_ENDS).to_numpy().T
+        return dag.edge_matrix(child, parent, len(self.texts))
 
     @cached_property
     def valid(self) -> Sparse:
@@ -60,20 +60,25 @@ class TextGraph:
         return dag.strong_components(self.valid)
 
     @cached_property
-    def chained(self) -> Sparse:
-        """Number of chains of two valid edges between the ends of denied ones, shape (n, n)."""
-        return two_steps(self.valid, self.matrix(DENIED))
+    def chains(self) -> pl.DataFrame:
+        """``child, middle, parent`` of the chains of two valid edges beside denied ones, sorted."""
+        child, parent = edge_ends(two_steps(self.valid, self.matrix(DENIED)))
+        edge = np.repeat(np.arange(len(child)), np.diff(self.valid.indptr)[child])
+        ends = {"child": child[edge], "middle": dag.rows(self.valid, child), "parent": parent[edge]}
+        n, (low, high) = len(self.texts), edge_ends(self.valid)
+        steps = dag.among(low * n + high, ends["middle"] * n + ends["parent"])
+        return pl.DataFrame(ends).filter(steps)
 
     @cached_property
     def near(self) -> pl.DataFrame:
         """The edges that findings can have: within components, contradicted, or around chains."""
-        child, parent = (self.edges[end].to_numpy() for end in ("child", "parent"))
-        around = [
-            np.isin(end, met)
-            for end, met in zip((child, parent), edge_ends(self.chained), strict=True)
-        ]
-        inside = self.component[child] == self.component[parent]
-        return self.edges.filter(BOTH | pl.Series(inside | around[0] | around[1]))
+        pairs = combinations(self.chains.columns, 2)
+        around = pl.concat(self.chains.select(child=a, parent=b) for a, b in pairs).unique()
+        child, parent = (pl.Series(self.component[self.edges[end]]) for end in _ENDS)
+        met = self.edges.join(
+            around.with_columns(around=True), on=_ENDS, how="left", maintain_order="left"
+        )
+        return met.filter(BOTH | (child == parent) | pl.col("around"))
 
     @cached_property
     def members(self) -> pl.DataFrame:
@@ -165,9 +170,7 @@ def contradictions(*graphs: TextGraph) -> pl.DataFrame:
     """
 
     def found(graph: TextGraph) -> pl.DataFrame:
-        child, parent = (
-            pl.Series(graph.component[graph.edges[end]]) for end in ("child", "parent")
-        )
+        child, parent = (pl.Series(graph.component[graph.edges[end]]) for end in _ENDS)
         both, cycle = pl.when(BOTH).then(pl.lit("edge")), DENIED & (child == parent)
         return graph.edges.with_columns(kind=both.when(cycle).then(pl.lit("cycle"))).drop_nulls()
 
@@ -185,12 +188,9 @@ def violations(*graphs: TextGraph) -> pl.DataFrame:
     """Denied edges between whose ends chains of two valid edges lead, and the first middle."""
 
     def found(graph: TextGraph) -> pl.DataFrame:
-        child, parent = edge_ends(graph.chained)
-        middles = csr_array(graph.valid[child].multiply(csr_array(graph.valid.T)[parent]))
-        middles.sort_indices()
-        names = graph.texts["text"].gather(middles.indices[middles.indptr[:-1]])
-        ends = {"child": child, "parent": parent, "chains": graph.chained.data, "through": names}
-        return graph.edges.join(pl.DataFrame(ends), on=["child", "parent"])
+        told = graph.chains.group_by(_ENDS).agg(pl.col("middle").first(), chains=pl.len())
+        through = graph.texts["text"].gather(told["middle"])
+        return graph.edges.join(told.with_columns(through=through), on=_ENDS)
 
     told = _under_one_head(map(found, graphs), *EDGE)
     return told.with_columns(through=pl.coalesce("through_within", "through"))
@@ -254,7 +254,7 @@ def _relations(tuples: pl.DataFrame, graph: TextGraph, components: pl.DataFrame)
     by_text = graph.texts.with_columns(
         chains=pl.Series(ways - valid.multiply(valid.T).sum(axis=1)),
         chains_valid=pl.Series(two_steps(valid, valid).sum(axis=1)),
-        chains_denied=pl.Series(graph.chained.sum(axis=1)),
+        chains_denied=np.bincount(graph.chains["child"], minlength=len(ways)),
     )
     counted = ("chains", "chains_valid", "chains_denied")
     table = in_report_order(tuples.group_by("relation").agg(tuples=pl.len()))

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from audit.base.errors import InputError
-from audit.base.settings import INPUT, MODEL, Argument, Option, Stored
+from audit.base.settings import INPUT, MODEL, Argument, Option, Stored, pairs_named
 
 Files: TypeAlias = tuple[Path, ...]
 File: TypeAlias = Path | None
@@ -16,14 +15,7 @@ File: TypeAlias = Path | None
 
 def columns_named(given: Sequence[str]) -> dict[str, str]:
     """Columns by what they hold; raises InputError if one is not NAME=COLUMN."""
-    apart = {text: text.partition("=") for text in given}
-    if wrong := [text for text, parts in apart.items() if not all(parts)]:
-        raise InputError(
-            "--column needs a name and a column",
-            found=repr(wrong[0]),
-            hint="for example --column head=event",
-        )
-    return {name: column for name, _, column in apart.values()}
+    return dict(pairs_named(given, "--column NAME=COLUMN, such as head=event,"))
 
 
 @dataclass(frozen=True, kw_only=True)

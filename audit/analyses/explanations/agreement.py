@@ -83,21 +83,20 @@ def peaks(scores: FloatArray, compat: Compat = None) -> BoolArray:
     Section 4 of the paper asks for more than the mean; with at least the mean, as in the released
     code, every row that is not empty has a peak. A score that misses the mean by rounding alone, as
     a third among thirds may, reaches it. Of equal neighbours the middle one is the peak, of two the
-    first, as by `scipy.signal.find_peaks`, whose package takes longer to load than a run to
-    measure; with ``compat="kamp"`` equal tokens at an end are none, nor is the only token of a row.
+    first; with ``compat="kamp"`` equal tokens at an end are none, nor is the only token of a row.
     """
+    from scipy.signal import find_peaks
+
     n = scores.shape[-1]
     between = np.full((*scores.shape[:-1], n + 2), -np.inf)
     between[..., 1:-1] = scores
-    flat, chosen = between.reshape(-1), np.zeros(between.shape, np.bool_)
-    starts = np.flatnonzero(np.r_[True, flat[1:] != flat[:-1]])
-    ends, level = np.r_[starts[1:], len(flat)] - 1, flat[starts]
-    higher = (level[1:-1] > level[:-2]) & (level[1:-1] > level[2:])
-    first, last = starts[1:-1][higher], ends[1:-1][higher]
+    places, plateau = find_peaks(between.reshape(-1), plateau_size=1)
     if compat == "kamp":
+        first, last = plateau["left_edges"], plateau["right_edges"]
         at_end = (first < last) & ((first % (n + 2) == 1) | (last % (n + 2) == n))
-        first, last = (side[~at_end & (n > 1)] for side in (first, last))
-    chosen.reshape(-1)[(first + last) // 2] = True
+        places = places[~at_end & (n > 1)]
+    chosen = np.zeros(between.shape, np.bool_)
+    chosen.reshape(-1)[places] = True
     below = scores - scores.max(axis=-1, keepdims=True)
     least = below.sum(axis=-1, keepdims=True) * (1 + ROUNDING)
     return np.asarray(chosen[..., 1:-1] & (below * n >= least))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ _TRACK_X = re.compile(rf"([^\t]+)\t[^\t]*\t([^\t]+)\t[^\t]*\t({_SPANS})\s*")
 def converted(path: Path) -> pl.DataFrame | None:
     """The evidence in a file of CodiEsp or MDACE: ``id, target, spans``, a row a text and code.
 
-    ``spans`` are JSON, as in a column of evidence. None if the file is neither.
+    None if the file is neither.
 
     Raises:
         InputError: If a line of CodiEsp is not whole.
@@ -78,8 +79,8 @@ def _mdace(notes: Sequence[Any], path: Path) -> Iterator[Place]:
 
 
 def _by_text(places: Iterable[Place]) -> pl.DataFrame:
-    spans: dict[tuple[str, str], list[list[int]]] = {}
+    spans = defaultdict[tuple[str, str], list[list[int]]](list)
     for name, code, first, end in places:
-        spans.setdefault((name, code), []).append([first, end])
-    rows = [(name, code, json.dumps(own)) for (name, code), own in spans.items()]
-    return pl.DataFrame(rows, dict.fromkeys(("id", "target", "spans"), pl.String), orient="row")
+        spans[name, code].append([first, end])
+    rows = [(*of, own) for of, own in spans.items()]
+    return pl.DataFrame(rows, ["id", "target", "spans"], orient="row")

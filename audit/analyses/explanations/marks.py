@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -165,8 +164,8 @@ def _fitted(
 def _of_masks(one: Mapping[str, Any]) -> tuple[FloatArray, int]:
     """The mean of masks over all given tokens, or over those that are left."""
     try:
-        masks = np.atleast_2d(np.array(json.loads(one["held"]), np.float64))
-    except (ValueError, TypeError):
+        masks = np.atleast_2d(np.array(one["held"], np.float64))
+    except ValueError:
         raise _UnfitError(UNFIT) from None
     if not ((masks >= 0) & (masks <= 1)).all():
         raise _UnfitError(NO_MASK)
@@ -191,12 +190,8 @@ def _of_spans(one: Mapping[str, Any]) -> tuple[FloatArray, int]:
         raise _UnfitError(NO_OFFSETS)
     begins, stops = np.array(pairs, np.int64).T[:, :, None]
     last = int(stops.max()) if one["text"] is None else len(one["text"])
-    spans = json.loads(one["held"])
-    if not isinstance(spans, list):
-        raise _UnfitError(MISSING)
-    several = any(isinstance(own, list) and (not own or isinstance(own[0], list)) for own in spans)
     masks = list[BoolArray]()
-    for own in spans if several else [spans]:
+    for own in one["held"] or [[]]:
         first, end = _ends(own, last)
         masks.append(((first < stops) & (begins < end) & (begins < stops)).any(axis=1))
     return np.mean(masks, axis=0)[_left(one)], len(masks)

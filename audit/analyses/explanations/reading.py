@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
+import numpy as np
 import polars as pl
 
 from audit.analyses.explanations import words
@@ -17,8 +17,9 @@ from audit.analyses.explanations.words import SPECIAL_TOKENS, word_of
 from audit.base.declared import schema
 from audit.base.errors import InputError, SchemaError, first_cases, refuse_unknown
 from audit.base.files import bare_suffix, files_in, first_bytes, once, refuse_pickle
-from audit.base.json_tables import excerpt, frames, lines_of, objects_on
+from audit.base.json_tables import Line, excerpt, frames, lines_of, objects_on
 from audit.base.readings import Reading
+from audit.base.table import list_column
 from audit.base.tables import open_table
 from audit.data.records import sound_records, tidy
 
@@ -26,29 +27,24 @@ REQUIRED = ("id", "target", "tokens", "scores")
 KEY = ("id", "target", "method", "model", "seed", "borrowed")
 """What a row is known by, and the order of rows."""
 PLAIN = schema(("id target method model seed group gold predicted borrowed explanation", pl.String))
-NESTED = schema(
+FILE = PLAIN | schema(
     ("tokens explanation_tokens", pl.List(pl.String)),
     ("scores", pl.List(pl.Float64)),
     ("offsets", pl.List(pl.List(pl.Int64))),
-    ("marks spans", pl.String),
+    ("marks", pl.List(pl.List(pl.Float64))),
+    ("spans", pl.List(pl.List(pl.List(pl.Int64)))),
+    ("text", pl.String),
 )
-FILE = {**PLAIN, **NESTED, "text": pl.String}
-"""Columns of files; ``marks`` and ``spans``, which have a list an annotator or one list alone, as
-JSON."""
-_NUMBERS: frozenset[type] = frozenset({int, float, type(None)})
-_WORDS: frozenset[type] = frozenset({str, type(None)})
-_HOLDS: Mapping[str, tuple[frozenset[int], frozenset[type]]] = {
-    **dict.fromkeys(PLAIN, (frozenset({0}), _NUMBERS | {str, bool})),
-    "text": (frozenset({0}), _WORDS),
-    **dict.fromkeys(("tokens", "explanation_tokens"), (frozenset({1}), _WORDS | _NUMBERS)),
-    "scores": (frozenset({1}), _NUMBERS),
-    "marks": (frozenset({1, 2}), _NUMBERS),
-    "offsets": (frozenset({2}), _NUMBERS),
-    "spans": (frozenset({2, 3}), _NUMBERS),
-}
-"""How deep the lists of each column are nested, and what the innermost hold."""
-_DECODER = json.JSONDecoder(object_pairs_hook=once)
-_NUMBER = re.compile(r'("(?:id|target|group|gold|predicted)"\s*:\s*)(-?[\d.][\d.eE+-]*)')
+"""Columns of files; ``marks`` and ``spans`` may be one list in place of a list an annotator."""
+_FLOATS = schema(
+    ("offsets", pl.List(pl.List(pl.Float64))), ("spans", pl.List(pl.List(pl.List(pl.Float64))))
+)
+"""As what whole numbers may be written, such as 3.0."""
+_BY_ANNOTATOR = ("marks", "spans")
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=once, parse_float=str, parse_int=str, parse_constant=int
+)
+"""Numbers stay as they are written, such as the code 250.10; NaN and Infinity are none."""
 ROWS = schema(
     ("id target method model", pl.String),
     ("seed", pl.Int64),
@@ -136,8 +132,7 @@ def read_attributions(
     else:
         refuse_unknown(special, SPECIAL_TOKENS, "a list of special tokens", "lists")
         left_out = SPECIAL_TOKENS[special]
-    sound, refused = sound_rows(rows, left_out, places[0])
-    every = _without_special(sound, left_out)
+    every, refused = sound_rows(rows, left_out, places[0])
     kept, repeats = _once(every)
     counts = {"rows_read": len(rows), "rows_kept": len(kept), **refused, **repeats}
     if kept.is_empty():
@@ -185,86 +180,83 @@ def _place_of(given: Source) -> Path:
     return Path("the frame" if isinstance(given, pl.DataFrame) else given)
 
 
-def _of_frame(stored: pl.DataFrame, where: Path) -> pl.DataFrame:
-    for name in (*NESTED, "text"):
-        if name in stored.columns and not _is_fit_type(stored.schema[name], *_HOLDS[name]):
-            _refuse_type(f"{name!r} of {stored.schema[name]}", where)
-    return _typed(stored, where)
-
-
 def _of_files(path: Path) -> pl.DataFrame:
     parts = files_in(path) if path.is_dir() else [path]
     if any(bare_suffix(part) == ".parquet" for part in parts):
         return _of_frame(open_table(path).frame(), path)
-    found = [one for one in map(_of_text, parts) if len(one)]
-    return _typed(pl.concat(found, how="diagonal") if found else pl.DataFrame(), path)
+    return pl.concat([pl.DataFrame(schema=FILE), *map(_of_text, parts)])
+
+
+def _of_frame(stored: pl.DataFrame, where: Path) -> pl.DataFrame:
+    columns = [pl.lit(None, kind).alias(name) for name, kind in FILE.items()]
+    for place, name in enumerate(FILE):
+        if name in stored.columns:
+            if (column := _typed(name, stored[name])) is None:
+                _refuse_type(f"{name!r} of {stored.schema[name]}", where)
+            columns[place] = pl.lit(column)
+    return stored.select(columns)
 
 
 def _of_text(part: Path) -> pl.DataFrame:
-    """The rows of a file of text as Polars types them, null where it cannot."""
+    """The rows of a file of text, null where a value has another type."""
     refuse_pickle(part, first_bytes(part), "attributions and evidence")
     if (published := converted(part)) is not None:
-        return published
-    lines = [*lines_of(part)]
-    text = "".join(line for _, line in lines)
-    records = [record for _, record in objects_on(lines, _DECODER)]
-    if "\\u" in text:  # of half a character Polars would make another one
-        for _ in frames(records, _as_text, part):
-            pass
-    try:
-        return _fitting(_objects(text), records, part)
-    except pl.exceptions.PolarsError:
-        where, line = next(one for one in lines if not _is_object(one[1]))
-        raise InputError(
-            "attributions and evidence are lines of JSON objects, or Parquet",
-            found=excerpt(line.rstrip("\n")),
-            where=where,
-            hint="write_ndjson of Polars, or to_json(lines=True) of pandas, writes lines; "
-            "null stands for a score that is no number",
-        ) from None
+        return _of_frame(published, part)
+    first = dict[str, Any]()
 
+    def typed(some: Sequence[Line]) -> pl.DataFrame:
+        columns = {name: [record.get(name) for _, record in some] for name in FILE}
+        for name, values in columns.items():
+            if first.get(name) is None:
+                said = (value for value in values if value is not None and str(value).strip())
+                first[name] = next(said, None)
+        return pl.DataFrame([_column(name, values) for name, values in columns.items()])
 
-def _objects(lines: str) -> pl.DataFrame:
-    """Objects on lines; numbers that name something, such as 428.0, stay as they are written."""
-    content = _NUMBER.sub(r'\1"\2"', lines).encode("utf-8", "replace")
-    return pl.read_ndjson(content, schema=FILE, ignore_errors=True)
-
-
-def _as_text(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    return pl.DataFrame({"text": [json.dumps(one, ensure_ascii=False) for one in records]})
-
-
-def _fitting(rows: pl.DataFrame, records: Sequence[Mapping[str, Any]], part: Path) -> pl.DataFrame:
-    """Rows that Polars typed, null where the value of the record is of another type."""
-    for name, holds in _HOLDS.items():
-        values = [record.get(name) for record in records]
-        fits = [_is_fit(value, *holds) for value in values]
-        if all(fits):
-            continue
-        if not any(fit and value is not None for fit, value in zip(fits, values, strict=True)):
-            _refuse_type(excerpt(values[fits.index(False)]), part)
-        rows = rows.with_columns(pl.when(pl.Series(fits)).then(name).alias(name))
+    lines = objects_on(lines_of(part), _DECODER)
+    rows = pl.concat([pl.DataFrame(schema=FILE), *frames(lines, typed, part)])
+    for name, value in first.items():
+        if value is not None and not rows[name].count():
+            _refuse_type(f"{name} of {excerpt(value)}", part)
     return rows
 
 
-def _is_fit(value: Any, depths: frozenset[int], kinds: frozenset[type]) -> bool:
-    """Whether a JSON value is null, or lists nested so deep of such values or nulls."""
-    if not isinstance(value, list):
-        return value is None or (0 in depths and type(value) in kinds)
-    below = frozenset(depth - 1 for depth in depths if depth)
-    if below == {0}:
-        return {*map(type, value)} <= kinds
-    return bool(below) and all(_is_fit(one, below, kinds) for one in value)
+def _column(name: str, values: Sequence[Any]) -> pl.Series:
+    """Values as Polars types them; null where it cannot."""
+    if (typed := _typed(name, values)) is not None:
+        return typed
+    if len(values) == 1:
+        return pl.Series(name, [None], FILE[name])
+    half = len(values) // 2
+    return _column(name, values[:half]).append(_column(name, values[half:]))
 
 
-def _is_fit_type(kind: Any, depths: frozenset[int], kinds: frozenset[type]) -> bool:
-    """The same of the type of a column."""
+def _typed(name: str, values: Sequence[Any] | pl.Series) -> pl.Series | None:
+    """Values as a column of its type of `FILE`; None if one holds something else."""
+    try:
+        column = pl.Series(name, values)
+        (held, depth), (wanted, most) = map(_inmost, (column.dtype, FILE[name]))
+        if held == pl.Null and depth <= most:
+            return column.cast(FILE[name])
+        if name in PLAIN:
+            return tidy(column.to_frame(), name).to_series()
+        fit = held in (pl.String, pl.Categorical, pl.Enum)
+        fit |= wanted != pl.String and (held == pl.Boolean or held.is_numeric())
+        if not fit or not 0 <= most - depth <= (name in _BY_ANNOTATOR):
+            return None
+        if depth < most:
+            alone = list_column(column, np.arange(len(column) + 1))
+            column = alone.zip_with(column.is_not_null(), pl.Series([None], dtype=alone.dtype))
+        return column.cast(_FLOATS.get(name, FILE[name])).cast(FILE[name]).alias(name)
+    except (TypeError, SchemaError, pl.exceptions.PolarsError):
+        return None
+
+
+def _inmost(kind: Any) -> tuple[Any, int]:
+    """What the innermost lists of a type hold, and how deep they are nested."""
     depth = 0
     while isinstance(kind, (pl.List, pl.Array)):
         depth, kind = depth + 1, kind.inner
-    texts = (pl.String, pl.Categorical, pl.Enum)
-    held = kind in texts if str in kinds else kind.is_numeric() or kind == pl.Boolean
-    return kind == pl.Null or (depth in depths and held)
+    return kind, depth
 
 
 def _refuse_type(found: str, where: object) -> NoReturn:
@@ -273,33 +265,7 @@ def _refuse_type(found: str, where: object) -> NoReturn:
         "lists of numbers and of pairs, and all others texts",
         found=found,
         where=where,
-    ) from None
-
-
-def _is_object(line: str) -> bool:
-    try:
-        return len(_objects(line)) == 1
-    except pl.exceptions.PolarsError:
-        return False
-
-
-def _typed(frame: pl.DataFrame, where: Path) -> pl.DataFrame:
-    """Columns `FILE` of a frame of any columns."""
-    there = [name for name in FILE if name in frame.columns]
-    plain = tidy(frame.select(name for name in there if name in PLAIN), where)
-    columns = {name: pl.col(name) for name in there}
-    columns |= {name: pl.lit(plain[name]) for name in plain.columns}
-    for name in ("marks", "spans"):
-        if name in there and frame.schema[name].is_nested():
-            text = pl.struct(name).struct.json_encode().str.strip_prefix(f'{{"{name}":')
-            columns[name] = pl.when(pl.col(name).is_not_null()).then(text.str.strip_suffix("}"))
-    try:
-        return frame.select(
-            (columns[name] if name in columns else pl.lit(None)).cast(kind).alias(name)
-            for name, kind in FILE.items()
-        )
-    except pl.exceptions.PolarsError as error:
-        _refuse_type(str(error).split("\n")[0], where)
+    )
 
 
 def _special_tokens(rows: pl.DataFrame) -> tuple[frozenset[str], list[Reading]]:
@@ -326,8 +292,9 @@ def sound_rows(
 ) -> tuple[pl.DataFrame, Mapping[str, int]]:
     """The sound rows, with flags, and how many were left out by reason.
 
-    Rows may still repeat each other; scores of special tokens may be anything. SchemaError if
-    ``gold`` or ``predicted`` may be read in two ways, or holds labels of which none is a target.
+    They have the tokens as ``given``, those that are not special, and the ``words`` of these. Rows
+    may still repeat each other; scores of special tokens may be anything. SchemaError if ``gold``
+    or ``predicted`` may be read in two ways, or holds labels of which none is a target.
     """
     tokens, scores, seed = pl.col("tokens"), pl.col("scores"), pl.col("seed")
     number = seed.cast(pl.Int64, strict=False)
@@ -343,6 +310,7 @@ def sound_rows(
         model=pl.col("model").fill_null("model"),
         seed=number.fill_null(0),
         missing=pl.any_horizontal(*lacking),
+        given="tokens",
         place=pl.int_range(pl.len()),
     )
     alike = tokens.list.len() == scores.list.len()
@@ -356,7 +324,11 @@ def sound_rows(
         "no_tokens": ~pl.col("place").is_in(left["place"].unique().implode()),
     }
     refused = pl.coalesce(pl.when(found).then(pl.lit(reason)) for reason, found in reasons.items())
-    found = sound_records(full.with_columns(refused=refused).drop("missing", "place"), ROW_REASONS)
+    lists = left.group_by("place", maintain_order=True).agg("tokens", "scores")
+    lists = lists.with_columns(words=tokens.list.eval(word_of(pl.element())))
+    told = full.with_columns(refused=refused).drop("missing", "tokens", "scores")
+    told = told.join(lists, on="place", how="left", maintain_order="left").drop("place")
+    found = sound_records(told, ROW_REASONS)
     return found.frame, found.ledger
 
 
@@ -377,16 +349,6 @@ def _flag(rows: pl.DataFrame, name: str, where: object) -> pl.Expr:
             where=where,
         )
     return (pl.col(name) == pl.col("target")).alias(name)
-
-
-def _without_special(rows: pl.DataFrame, special: Collection[str]) -> pl.DataFrame:
-    """The rows without special tokens, with the tokens as ``given`` and the words of those left."""
-    placed = rows.with_columns(given="tokens", place=pl.int_range(pl.len()))
-    each = placed.select("place", "tokens", "scores").explode("tokens", "scores")
-    left = each.filter(~pl.col("tokens").is_in(list(special)))
-    lists = left.group_by("place", maintain_order=True).agg("tokens", "scores")
-    told = placed.drop("tokens", "scores").join(lists, on="place", maintain_order="left")
-    return told.with_columns(words=pl.col("tokens").list.eval(word_of(pl.element()))).drop("place")
 
 
 def _once(rows: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:

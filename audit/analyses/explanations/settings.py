@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
 from audit.base.errors import InputError
-from audit.base.settings import INPUT, Argument, Option, Stored
+from audit.base.settings import INPUT, Argument, Option, Stored, pairs_named
 
 ALIGNMENT = "Alignment"
 """Heading of ``audit explanations --help``."""
@@ -16,13 +17,10 @@ ALIGNMENT = "Alignment"
 
 def informed_models(named: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """The explanation-informed models of each model; InputError if one is not MODEL=NAME."""
-    models: dict[str, tuple[str, ...]] = {}
-    for one in named:
-        model, _, name = one.partition("=")
-        if not (model and name):
-            raise InputError("--informed must be MODEL=NAME", found=one)
-        models[model] = (*models.get(model, ()), name)
-    return models
+    models = defaultdict[str, tuple[str, ...]](tuple)
+    for model, name in pairs_named(named, "--informed MODEL=NAME"):
+        models[model] += (name,)
+    return {**models}
 
 
 def kinds_of_models(named: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -31,12 +29,11 @@ def kinds_of_models(named: Sequence[str]) -> dict[str, tuple[str, str]]:
     >>> kinds_of_models(["bert-large=bert:large"])
     {'bert-large': ('bert', 'large')}
     """
-    kinds: dict[str, tuple[str, str]] = {}
-    for one in named:
-        model, _, kind = one.partition("=")
+    form, kinds = "--sizes MODEL=FAMILY:SIZE, once for each model,", dict[str, tuple[str, str]]()
+    for model, kind in pairs_named(named, form):
         family, _, size = kind.partition(":")
-        if not (model and family and size) or model in kinds:
-            raise InputError("--sizes must be MODEL=FAMILY:SIZE, once for each model", found=one)
+        if not (family and size) or model in kinds:
+            raise InputError(f"{form} is required", found=f"{model}={kind}")
         kinds[model] = (family, size)
     return kinds
 
