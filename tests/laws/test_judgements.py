@@ -295,6 +295,20 @@ def test_what_needs_counting_or_names_nothing_is_refused(changed: dict[str, Any]
         judged_again(result, **dict(world.policy) | changed)
 
 
+def test_below_a_catch_all_a_residual_share_is_told_and_none_to_act_on_first() -> None:
+    tree = {"anemias": {
+        "anemias of iron": {"anemia of iron, from bleeding": {}, "anemia of iron, unspecified": {}},
+        "other and unspecified anemias": {"anemia of old age": {}, "anemia, unspecified": {}},
+    }}  # fmt: skip
+    specific = [["anemia of iron, from bleeding"], ["anemia of old age"]]
+    catch_alls = [["anemia of iron, unspecified"], ["anemia, unspecified"]]
+    view = audit.run_audit(audit.load_labels(20 * specific + 120 * catch_alls, tree)).exact()
+    told = [one["nodes"][0]["id"] for check in view["checks"] for one in check["findings"]]
+
+    assert told == ["anemias of iron", "other and unspecified anemias"]
+    assert view["worst"] == ["residual_overuse:anemias%20of%20iron"]
+
+
 def test_only_so_many_findings_are_shown() -> None:
     world, result = release(0)
     for most in (1, 2, 20):
