@@ -87,9 +87,9 @@ def _fields(record: Any) -> dict[str, Any]:
     return {name: getattr(record, name) for name in record.__dataclass_fields__}
 
 
-def _struct(rows: Sequence[Mapping[str, Any]], always: Mapping[str, Any] = _ALWAYS) -> pl.Struct:
+def _struct(rows: Sequence[Mapping[str, Any]]) -> pl.Struct:
     """The type of some records: of a name whatever all values fit into, whole numbers without."""
-    made, rows = dict[str, pl.DataType](), [always, *rows]
+    made, rows = dict[str, pl.DataType](), [_ALWAYS, *rows]
     for name in dict.fromkeys(name for row in rows for name in row):
         kind = pl.Series([row.get(name) for row in rows], strict=False).dtype
         made[name] = pl.Int64() if kind == pl.Null else kind

@@ -73,7 +73,6 @@ def model_metrics(
     levels: Levels = "depth",
     subgraphs: Sequence[Subgraph] = (),
     seed: int = 0,
-    scopes: Sequence[str] | None = None,
     progress: Progress = silent,
 ) -> ModelMetrics:
     """Measure a model against a hierarchy, between adjacent cuts and from the leaves up.
@@ -81,18 +80,13 @@ def model_metrics(
     Args:
         every: All instances; the scores are 1 for each node of a set-valued prediction.
         subgraphs: Parts of the hierarchy; each two are compared, in either order.
-        scopes: Ids of nodes whose subtrees are measured too; None for `default_scopes`.
 
     Returns:
         Numbers with 95 % intervals; no instances give nulls, not errors.
-
-    Raises:
-        SchemaError: If a scope is not a node of the hierarchy.
     """
     hierarchy, n = every.hierarchy, len(every)
-    chosen = default_scopes(hierarchy, every.gold) if scopes is None else scopes
     measures = measures_of(hierarchy, predicted, levels, every.aggregation, subgraphs)
-    stream = Stream(hierarchy, measures, (ALL, *chosen), seed=seed)
+    stream = Stream(hierarchy, measures, (ALL, *scopes_of(hierarchy, every.gold)), seed=seed)
     for rows in _batches(every.scores):
         progress("measuring the model", rows.start, n, "instances")
         stream.update(every.part(rows))
@@ -111,7 +105,7 @@ def model_metrics(
     )
 
 
-def default_scopes(hierarchy: Hierarchy, gold: Sparse) -> tuple[str, ...]:
+def scopes_of(hierarchy: Hierarchy, gold: Sparse) -> tuple[str, ...]:
     """Inner nodes except the root with enough instances at or below them, in node order.
 
     A node needs `SCOPE_INSTANCES` instances. At most `MAX_SCOPES` nodes are returned: those with
