@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from typer import testing
 
-from audit.hierarchies.hierarchy import Hierarchy
+from audit import Hierarchy
 from fixtures.once import filled_once
 from fixtures.shards import SHARDS, shards
 from fixtures.toy import EDGES, toy

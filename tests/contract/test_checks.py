@@ -22,20 +22,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
+from audit import CheckResult, Finding, Hierarchy, LabelDataset, Policy
 from audit.base.plurals import counted, filled
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.check import Check
 from audit.checks.waivers import WaiverCheck, WaiverUse
-from audit.data.dataset import LabelDataset
 from audit.hierarchies.coding import Exclusion, Exclusions
-from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import LabelDepths, Measurements, Reference, measure
-from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy
 from audit.policy.rules import Companion, Exclusive, Person, PersonRule
 from audit.policy.statements import BranchRule, Lifelong, Threshold, Waiver
 from audit.results.finding_lines import line_count
-from audit.results.findings import CheckResult, Finding
 from audit.results.since import SHALLOWER
 from audit.runs.analyses import ALL_CHECKS, ANALYSES
 from fixtures.coded import icd9cm

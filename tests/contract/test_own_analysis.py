@@ -16,6 +16,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
+from audit import AuditResult, Finding, Policy, read_run, run_audit, write_run
 from audit.base.declared import Columns, Table, count, estimate, exact, share, text
 from audit.base.errors import InputError, PolicyError
 from audit.base.progress import Progress
@@ -24,13 +25,7 @@ from audit.checks.check import Check, Outcome
 from audit.checks.judging import rejudged
 from audit.cli.app import app
 from audit.measure.measure import Found, Measurements
-from audit.policy.policy import Policy
-from audit.results.findings import Finding
 from audit.results.parts import Headline
-from audit.results.result import AuditResult
-from audit.runs.audit import run_audit
-from audit.runs.folder import write_run
-from audit.runs.read import read_run
 from audit.runs.schema import result_schema
 from fixtures.explored import entered
 from fixtures.labelled import labelled, tree

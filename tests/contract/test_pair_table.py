@@ -14,14 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from audit import AuditResult, Hierarchy, Policy, read_run, run_audit, write_run
 from audit.counting.pair_table import COLUMNS, PairTable
-from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import relate_two
-from audit.policy.policy import Policy, Threshold
-from audit.results.result import AuditResult
-from audit.runs.audit import run_audit
-from audit.runs.folder import write_run
-from audit.runs.read import read_run
+from audit.policy.policy import Threshold
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
 from fixtures.strategies import hierarchies, label_sets

@@ -12,11 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 import audit
+from audit import AuditResult, Policy
 from audit.base.errors import PluginError
 from audit.base.plugins import DOORS, listed, record_of, using
 from audit.cli.app import app
-from audit.policy.policy import Policy
-from audit.results.result import AuditResult
 from fixtures.labelled import labelled, tree
 from fixtures.plugins import install, installed
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from audit.hierarchies.hierarchy import Hierarchy
-from audit.policy.policy import Policy
-from audit.policy.reading import built_in_policy, load_policy, policy_schema
+from audit import Hierarchy, Policy, load_policy
+from audit.policy.reading import built_in_policy, policy_schema
 from fixtures.coded import icd9cm, icd10cm
 
 DOCS = Path(__file__).parents[2] / "docs"

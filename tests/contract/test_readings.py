@@ -17,13 +17,13 @@ import pytest
 from rdflib import OWL, RDFS, SKOS
 
 import audit
+from audit import Policy
 from audit.analyses.entailment.reading import read_entailment
 from audit.analyses.explanations.reading import read_attributions
 from audit.base.errors import InputError
 from audit.base.readings import AskedError, Reading
 from audit.hierarchies.applied_policy import policy_for, policy_readings
 from audit.hierarchies.formats.format import WITH_IDS
-from audit.policy.policy import Policy
 from fixtures.plugins import install, installed
 
 ROOT = Path(audit.__file__).parent

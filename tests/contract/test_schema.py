@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 from jsonschema import Draft202012Validator
 
-from audit.results.result import AuditResult, to_json_bytes
+from audit import AuditResult
+from audit.results.result import to_json_bytes
 from audit.runs.schema import result_schema
 from fixtures import results
 

@@ -14,11 +14,10 @@ import polars as pl
 import pytest
 
 import audit
+from audit import Hierarchy, LabelDataset
 from audit.base.readings import AskedError
 from audit.counting.counts import PairCount
 from audit.data.columns import Columns
-from audit.data.dataset import LabelDataset
-from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.coded import icd9cm
 
 TREE = dict.fromkeys(("401.9", "250.00", "428.0", "V58.67"), "disease")

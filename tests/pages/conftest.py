@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.hierarchies.hierarchy import Hierarchy
-from audit.runs.audit import run_audit
-from audit.runs.folder import write_run
+from audit import Hierarchy, run_audit, write_run
 from audit.runs.instances import write_instances
 from fixtures.explored import Visitor, entered
 from fixtures.labelled import labelled, tree

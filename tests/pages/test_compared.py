@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
+from audit import compare_runs, run_audit
 from audit.base.errors import RenderError
-from audit.runs.audit import run_audit
-from audit.runs.compare.comparison import compare_runs
 from audit.runs.history import history_of
 from audit.runs.shared_runs import SharedRun
 from fixtures.labelled import labelled, repeated, tree

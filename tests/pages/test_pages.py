@@ -12,13 +12,10 @@ from urllib.parse import unquote
 import polars as pl
 import pytest
 
+from audit import CheckResult, Finding, load_policy, run_audit, write_run
 from audit.base.errors import PolicyError
 from audit.explorer.application import PAGES
 from audit.explorer.opened import open_run
-from audit.policy.reading import load_policy
-from audit.results.findings import CheckResult, Finding
-from audit.runs.audit import run_audit
-from audit.runs.folder import write_run
 from audit.runs.instances import write_instances
 from fixtures.drifting import drifting
 from fixtures.explored import Visitor, entered

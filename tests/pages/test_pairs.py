@@ -12,15 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from audit import Hierarchy, run_audit, write_run
 from audit.explorer import pairs
 from audit.explorer.opened import OpenedRun, open_run
 from audit.explorer.pages import partners
 from audit.explorer.rows import ROWS
 from audit.explorer.tables import Shown
-from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs import folder as run_folder
-from audit.runs.audit import run_audit
-from audit.runs.folder import write_run
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
 from fixtures.strategies import hierarchies, label_sets

@@ -18,8 +18,9 @@ import pytest
 
 import audit
 import reports
+from audit import AuditResult
 from audit.base.errors import InputError, RenderError
-from audit.results.result import AuditResult, to_json_bytes
+from audit.results.result import to_json_bytes
 from fixtures import pdf_validator, results
 from fixtures.once import filled_once
 from fixtures.pdf_validator import Validator

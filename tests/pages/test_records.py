@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit import Hierarchy, run_audit, write_run
 from audit.explorer.opened import OpenedRun, open_run
 from audit.explorer.records import Records
-from audit.hierarchies.hierarchy import Hierarchy
-from audit.runs.audit import run_audit
-from audit.runs.folder import write_run
 from audit.runs.instances import write_instances
 from fixtures.brute_force import at_or_below, parents_of
 from fixtures.labelled import labelled

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import reports
-from audit.results.result import AuditResult
+from audit import AuditResult
 from audit.results.since import twin_of
 from fixtures import results
 from reports import core, findings

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit import Hierarchy
 from audit.base.declared import Columns
 from audit.base.stored_tables import defused
 from audit.explorer.opened import open_run
 from audit.explorer.rows import ROWS, Stored
 from audit.explorer.tables import NotThereError, Shown, is_flat, shown_columns
-from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.explored import Visitor, entered
 from fixtures.once import filled_once
 from fixtures.part_runs import HOSTILE, PARTS, write_part_runs

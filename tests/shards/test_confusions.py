@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import audit
+from audit import Policy
 from audit.alignment.measure import measure_model
 from audit.measure.measure import measure
-from audit.policy.policy import Policy
 from fixtures.checked import CHECK_OF
 
 CHECK = CHECK_OF["model_confuses"]

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from audit import verify_run
 from audit.cli.app import app
-from audit.runs.verify import verify_run
 from fixtures.postgres import SECRET, ingest, server
 
 pytest.importorskip("adbc_driver_postgresql")

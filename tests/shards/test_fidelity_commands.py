@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
+from audit import read_run
 from audit.cli.app import app
-from audit.runs.read import read_run
 
 PAGE = (Path(__file__).parents[2] / "docs" / "fidelity.md").read_text("utf-8")
 TREE = {

@@ -15,10 +15,9 @@ import polars as pl
 import pytest
 
 import audit
+from audit import AuditResult, Finding
 from audit.policy.rules import Exclusive
-from audit.results.findings import Finding
 from audit.results.order import OF_ONE, TEN, between
-from audit.results.result import AuditResult
 from fixtures.sample_runs import RELEASE_1, RELEASE_2, SAMPLE_DATA
 
 DATA = Path(os.environ.get("AUDIT_DATA", ""))

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from audit.base.errors import AuditError
+from audit import AuditError, read_run
 from audit.runs.fixes.corrected import corrected
 from audit.runs.fixes.corrections import data_of
 from audit.runs.fixes.sheet import Proposals, decided, read_sheet
 from audit.runs.fixes.table_files import open_tables
-from audit.runs.read import read_run
 from fixtures.doors import made
 
 LABELS = [

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from audit import Policy
 from audit.counting import pair_table
 from audit.counting.counts import PairRecords
 from audit.engine.pairs.margins import Strata
@@ -21,7 +22,6 @@ from audit.engine.statistics.grouped import Grouped
 from audit.measure import pair_excess
 from audit.measure.measure import Measurements, measure
 from audit.measure.reported_pairs import that_matter
-from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.planted_pairs import planted

@@ -12,12 +12,10 @@ from typing import Any
 import polars as pl
 import pytest
 
+from audit import AuditResult, Comparison, Policy, compare_runs, run_audit
 from audit.base.declared import Columns
-from audit.policy.policy import Policy
 from audit.results.compared import RECORDS
-from audit.results.result import AuditResult, to_json_bytes
-from audit.runs.audit import run_audit
-from audit.runs.compare.comparison import Comparison, compare_runs
+from audit.results.result import to_json_bytes
 from audit.runs.compare.models import ModelChanges
 from audit.runs.compare.records import RecordChanges
 from audit.runs.compare.told import EDITS, columns_of
