@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from audit.analyses.concepts import declared as of_concepts
-from audit.analyses.entailment import declared as of_tuples
-from audit.analyses.explanations import declared as of_explanations
-from audit.analyses.preference import analysis as of_preference
-from audit.base.declared import Columns, Mark, Table, chance, count, key, share, text
-from audit.base.figures import Dots
-from audit.results.shared_tables import Sentence
-from audit.sharing.told import Rounding
+from fixtures.registered import (
+    OF_ANALYSES,
+    Columns,
+    Dots,
+    Mark,
+    Rounding,
+    Sentence,
+    Table,
+    chance,
+    count,
+    key,
+    share,
+    text,
+)
 from reports.analysis import analyses
 from reports.page import page
 from reports.render import ShownTable, table
 
-ROOMS: Mapping[str, tuple[Mapping[str, Table], Columns]] = {
-    "concepts": (of_concepts.TABLES, of_concepts.FACTS),
-    "entailment": (of_tuples.TABLES, of_tuples.FACTS),
-    "explanations": (of_explanations.TABLES, of_explanations.FACTS),
-    "preference": (of_preference.TABLES, of_preference.FACTS),
-}
 TABLES = {
-    f"{room}.{name}": one for room, (every, _) in ROOMS.items() for name, one in every.items()
+    f"{room}.{name}": one for room, (every, _) in OF_ANALYSES.items() for name, one in every.items()
 }
 HOSTILE = '</td><script>alert("\u202e")</script>&amp;' + "long" * 30
 BINS = {"bin": 10, "totals": {"instances": 1000}, "about": [], "note": ""}
@@ -78,7 +77,7 @@ def test_a_table_is_drawn_of_any_rows_within_its_first() -> None:
 
 
 def chapters(name: str, rows: int, kind: str = "some") -> tuple[str, list[Any]]:
-    every, facts = ROOMS[name]
+    every, facts = OF_ANALYSES[name]
     part = {one: [row(of.columns, place, kind) for place in range(rows)]
             for one, of in every.items()}  # fmt: skip
     declared = {
@@ -101,7 +100,7 @@ def chapters(name: str, rows: int, kind: str = "some") -> tuple[str, list[Any]]:
 
 
 def test_a_chapter_shows_few_tables_and_folds_the_others() -> None:
-    for name in ROOMS:
+    for name in OF_ANALYSES:
         html, (seen, further) = chapters(name, 30)
 
         assert 1 <= len(seen.tables) <= 6
@@ -112,10 +111,10 @@ def test_a_chapter_shows_few_tables_and_folds_the_others() -> None:
 
 
 def test_a_table_that_tells_nothing_is_left_out() -> None:
-    for name in ROOMS:
+    for name in OF_ANALYSES:
         _, made = chapters(name, 3, "none")
 
-        every = {one.title: one for one in ROOMS[name][0].values()}
+        every = {one.title: one for one in OF_ANALYSES[name][0].values()}
         for shown in (one for chapter in made for one in chapter.tables if one.title in every):
             kinds = {one.kind for one in every[shown.title].columns.values() if one.heading}
             assert kinds <= {"text", "whole", "setting", "exact", "count"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from audit.base.declared import Columns, count
+from fixtures.registered import Columns, count
 from reports.cells import cell
 
 COLUMNS = Columns(count("k", "k", among="n"), count("n"))

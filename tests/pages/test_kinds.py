@@ -11,11 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.base.declared import (
+from fixtures.registered import (
     NONE,
     Columns,
+    Curve,
+    Dots,
+    Figure,
+    Graph,
+    Icicle,
     Kind,
     Mark,
+    Matrix,
     Table,
     chance,
     count,
@@ -33,7 +39,6 @@ from audit.base.declared import (
     total,
     whole,
 )
-from audit.base.figures import Curve, Dots, Figure, Graph, Icicle, Matrix
 from fixtures.results import HOSTILE_TITLES
 from reports import words
 from reports.figures import draw

@@ -15,8 +15,8 @@ import pytest
 
 import reports
 from audit import AuditResult
-from audit.results.since import twin_of
 from fixtures import results
+from fixtures.registered import twin_of
 from reports import core, findings
 from reports.page import html_text
 from reports.words import EXACT, Imprint, printable

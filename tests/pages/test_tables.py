@@ -16,14 +16,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit import Hierarchy
-from audit.base.declared import Columns
-from audit.base.stored_tables import defused
-from audit.explorer.opened import open_run
-from audit.explorer.rows import ROWS, Stored
-from audit.explorer.tables import NotThereError, Shown, is_flat, shown_columns
-from fixtures.explored import Visitor, entered
+from fixtures.explored import (
+    ROWS,
+    NotThereError,
+    Shown,
+    Stored,
+    Visitor,
+    defused,
+    entered,
+    is_flat,
+    open_run,
+    shown_columns,
+)
 from fixtures.once import filled_once
 from fixtures.part_runs import HOSTILE, PARTS, write_part_runs
+from fixtures.registered import Columns
 from reports.words import EXACT
 from tests.pages.test_links import follow_all
 

@@ -19,11 +19,11 @@ from audit import Hierarchy, Policy, load_labels
 from audit.counting.counts import Counts
 from audit.counting.pair_verdicts import CHANCES, TOLD
 from audit.engine.pairs.record_counts import KINDS
-from audit.measure.measure import Measurements, measure
 from audit.measure.pair_excess import Excess
 from audit.policy.statements import Threshold
 from fixtures.examples import examples
 from fixtures.labelled import tree
+from fixtures.registered import Measurements, measure
 from fixtures.strategies import hierarchies, label_sets, trees
 from fixtures.synthetic import (
     BothLabels,

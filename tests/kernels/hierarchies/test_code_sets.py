@@ -21,7 +21,7 @@ from audit.hierarchies.icd.built_in import ICD10CM_NODES, ICD10CM_NOTES
 from fixtures.coded import icd9cm, icd10cm
 from scripts.compile_icd10cm import compiled, is_range
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
+SCRIPTS = Path(__file__).parents[3] / "scripts"
 REAL = os.environ.get("AUDIT_DATA")
 needs_data = pytest.mark.skipif(not REAL, reason="AUDIT_DATA does not name the folder of real data")
 

@@ -44,7 +44,7 @@ LABELS = ("dog", " cow ", "bird", "tool", "pet", "unicorn", None)
 def session() -> Iterator[Session]:
     from pyspark.sql import SparkSession
 
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     given = {
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": str(root),
