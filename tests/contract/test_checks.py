@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -528,7 +529,13 @@ def test_cases_are_those_that_a_finding_touches_unless_it_compares_or_counts_row
             assert compares or "rows" in finding.evidence or finding.touched == len(cases)
 
 
-WAIVED = {"check": "*", "node": "a", "owner": "Office", "reason": "Old.", "expires": "2030-01-01"}
+WAIVED = {
+    "check": "*",
+    "node": "a",
+    "owner": "Office",
+    "reason": "Old.",
+    "expires": date(2030, 1, 1),
+}
 (WAIVER,) = Policy.model_validate({"waivers": [WAIVED]}).waivers
 USES = (WaiverUse(WAIVER, expired=True, findings=2), WaiverUse(WAIVER, expired=False, findings=0))
 

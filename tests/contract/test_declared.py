@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
 from fixtures import results
+from fixtures.doors import result_schema
 from fixtures.registered import (
     MEASURED,
     NONE,
@@ -15,7 +16,6 @@ from fixtures.registered import (
     Columns,
     Kind,
     comparison_schema,
-    result_schema,
 )
 
 TABLES: dict[str, Columns] = {

@@ -16,7 +16,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from audit import AuditError, AuditResult, Finding, Policy, read_run, run_audit, write_run
-from fixtures.doors import command, made, rejudged
+from fixtures.doors import command, made, rejudged, result_schema
 from fixtures.explored import entered
 from fixtures.labelled import labelled, tree
 from fixtures.registered import (
@@ -32,7 +32,6 @@ from fixtures.registered import (
     count,
     estimate,
     exact,
-    result_schema,
     share,
     text,
 )

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from audit import AuditResult
 from fixtures import results
-from fixtures.registered import result_schema
+from fixtures.doors import result_schema
 
 SCHEMA = result_schema()
 
