@@ -139,6 +139,7 @@ def test_what_a_check_of_others_may_not_tell_is_refused(
         audited(make(change))
 
 
+@pytest.mark.slow
 def test_a_run_is_verified_with_the_plugin_that_made_it(make: Make, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(PICTURES)
     name, out = make(), tmp_path / "run"

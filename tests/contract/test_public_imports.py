@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import audit
@@ -15,7 +16,8 @@ DOORS = tuple(ROOT / "fixtures" / name for name in ("doors.py", "labelled.py", "
 PUBLIC = ("audit", "audit.metrics", "reports")
 
 
-def imported(path: Path) -> set[str]:
+@cache
+def imported(path: Path) -> frozenset[str]:
     """What a file imports, names from packages in full."""
     found = set[str]()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -23,7 +25,7 @@ def imported(path: Path) -> set[str]:
             found.update(one.name for one in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.update(f"{node.module}.{one.name}" for one in node.names)
-    return found
+    return frozenset(found)
 
 
 def fixture_file(name: str) -> Path | None:

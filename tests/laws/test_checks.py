@@ -507,7 +507,21 @@ BODIES = {
 }
 
 
-@pytest.mark.parametrize("world", BODIES.values(), ids=BODIES)
+LARGE = (
+    "two pairs",
+    "pairs of many small pairs",
+    "pairs that age brings about",
+    "pairs of persons",
+)
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        pytest.param(world, id=name, marks=[pytest.mark.slow] if name in LARGE else [])
+        for name, world in BODIES.items()
+    ],
+)
 def test_pairs_are_told_as_a_search_finds_them(world: World) -> None:
     holds(world)
 

@@ -82,6 +82,7 @@ def labelled(draw: st.DrawFn) -> Labels:
     return {f"i{number:02}": labels for number, labels in enumerate([("dog",), *made_up])}
 
 
+@pytest.mark.slow
 @given(labels=labelled(), groups=st.booleans(), modelled=st.booleans())
 def test_a_run_is_read_back_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, labels: Labels, groups: bool, modelled: bool
@@ -151,6 +152,7 @@ def test_copies_of_records_in_a_group_weigh_as_one_record_in_a_comparison() -> N
             assert (other[column] >= table[column] * (1 - 1e-9)).all()  # of groups: Student's too
 
 
+@pytest.mark.slow
 @given(
     seeds=st.tuples(st.integers(0, 99), st.integers(100, 199)),
     shares=st.tuples(st.floats(0.05, 0.95), st.floats(0.05, 0.95)),

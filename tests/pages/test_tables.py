@@ -156,6 +156,7 @@ def assert_same(answer: str, frame: pl.DataFrame) -> None:
     assert texts.equals(again)
 
 
+@pytest.mark.slow
 def test_the_csv_of_a_table_is_the_run_s_table(visitor: Visitor, folder: Path) -> None:
     run = open_run(folder, "run", show_instances=True)
     assert run.result.model is not None

@@ -7,6 +7,7 @@ import gc
 import os
 import random
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -95,7 +96,11 @@ def test_connections_end_with_their_tables(postgres: str) -> None:
     before = open_table(postgres, query=held).frame().item()
     del tables
     gc.collect()
-    assert open_table(postgres, query=held).frame().item() <= before - 3
+    for _ in range(200):  # a server ends a process some time after its connection
+        if (left := open_table(postgres, query=held).frame().item()) <= before - 3:
+            break
+        time.sleep(0.05)
+    assert left <= before - 3
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,7 @@ def test_a_hierarchy_as_deep_as_the_limit() -> None:
             _ = chain(11).closure
 
 
+@pytest.mark.slow
 def test_a_cycle_of_very_many_nodes() -> None:
     around = [f"n{number}" for number in range(3_000)]
     edges = pl.DataFrame({"child": around, "parent": [*around[1:], around[0]]})
