@@ -9,30 +9,28 @@ from fixtures import results
 from fixtures.doors import result_schema
 from fixtures.registered import (
     MEASURED,
-    NONE,
     OF_ANALYSES,
     OF_RUNS,
     PAIR_COLUMNS,
-    Columns,
-    Kind,
     comparison_schema,
+    kinds,
 )
 
-TABLES: dict[str, Columns] = {
+TABLES: dict[str, kinds.Columns] = {
     f"{name}.{table}": rule.columns
     for name, (rules, _) in OF_ANALYSES.items()
     for table, rule in rules.items()
 }
-OF_CHECKS: dict[str, Columns] = {
+OF_CHECKS: dict[str, kinds.Columns] = {
     f"{check.name}.{name}": columns
     for check in MEASURED
     for name, columns in {"evidence": check.evidence, "parts": check.of_parts}.items()
 }
 DECLARED = OF_RUNS | OF_CHECKS | TABLES
-WHOLES = {"rows", "instances", "groups", NONE}
+WHOLES = {"rows", "instances", "groups", kinds.NONE}
 COMPUTED = {"share": 2, "ratio": 2, "difference": 2, "factor": 2, "end": 1, "mean": 1}
 """How many columns a kind is computed from."""
-IN_SCHEMAS = {*get_args(Kind), "as the check declares it"}
+IN_SCHEMAS = {*get_args(kinds.Kind), "as the check declares it"}
 
 
 def test_a_column_says_what_it_is_computed_from_its_total_and_why_it_is_told_as_it_is() -> None:

@@ -22,18 +22,12 @@ from fixtures.labelled import labelled, tree
 from fixtures.registered import (
     Analysis,
     Check,
-    Columns,
     Found,
     Headline,
     Measurements,
     Outcome,
     Progress,
-    Table,
-    count,
-    estimate,
-    exact,
-    share,
-    text,
+    kinds,
 )
 
 pytestmark = pytest.mark.slow
@@ -80,10 +74,10 @@ CHECK = Check(
     find,
     reads="lengths",
     cases=cases,
-    evidence=Columns(
-        count("instances"),
-        exact("of", reason="all instances audited"),
-        share("share", of="instances of"),
+    evidence=kinds.Columns(
+        kinds.count("instances"),
+        kinds.exact("of", reason="all instances audited"),
+        kinds.share("share", of="instances of"),
     ),
 )
 
@@ -95,17 +89,17 @@ class TextLengths(Analysis):
     name: ClassVar[str] = "lengths"
     checks: ClassVar[tuple[Check, ...]] = (CHECK,)
     tables: ClassVar = {
-        "by_label": Table(
-            Columns(
-                text("node", "Node"),
-                estimate("mean", "Mean", n="instances", reason="any length", ends="low high"),
-                count("instances", "Instances"),
+        "by_label": kinds.Table(
+            kinds.Columns(
+                kinds.text("node", "Node"),
+                kinds.estimate("mean", "Mean", n="instances", reason="any length", ends="low high"),
+                kinds.count("instances", "Instances"),
             ),
             title="By label",
             row="a label",
         )
     }
-    facts = Columns(count("texts", "Texts"), text("measured_in", "Measured in"))
+    facts = kinds.Columns(kinds.count("texts", "Texts"), kinds.text("measured_in", "Measured in"))
     headlines = (Headline("by_label", "mean", "instances", (("method", "node"),), "length"),)
 
     lengths: dict[str, int]

@@ -200,7 +200,6 @@ ROUNDED = {"id": ABCD, **{one: [0.333, 0.5, 0.2, 0.1] for one in ("dog", "cat")}
 SURE = {"id": ABCD, "prediction": CLASSES[::-1], "score": [0.4, 0.9, 0.8, 0.7]}
 BESIDE = {"id": ABCD, "dog": [0.2, 0.6, 0.3, 0.1], "background": [0.8, 0.4, 0.7, 0.9]}
 OPEN = {"id": ABCD, "dog": [0.9, 0.2, 0.4, 0.8], "cat": [0.7, 0.1, 0.3, 0.9]}
-NEAR_ONE = {"id": ABCD, "dog": [0.6] * 4, "cat": [0.2] * 4, "oak": [0.1, 0.3] * 2}
 RESULTS = {"id": ABCD, "y_pred": CLASSES[::-1], **{f"p_{one}": [0.25] * 4 for one in CLASSES}}
 IMAGES = {"id": [*"0123"], "image": ["20", "10", "30", "40"], "label": CLASSES}
 SCORES = np.eye(4)[::-1] * 0.6 + 0.1

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import audit
 from fixtures.audited_worlds import MOST_CANDIDATES, audited, proposed, told
+from fixtures.examples import named
 from fixtures.searches import SEARCHES, Proposal, Record, Said, Told, World, proposals
 from fixtures.searches_of_chance import (
     SEARCHES_OF_CHANCE,
@@ -515,13 +516,7 @@ LARGE = (
 )
 
 
-@pytest.mark.parametrize(
-    "world",
-    [
-        pytest.param(world, id=name, marks=[pytest.mark.slow] if name in LARGE else [])
-        for name, world in BODIES.items()
-    ],
-)
+@pytest.mark.parametrize("world", named(BODIES, *LARGE))
 def test_pairs_are_told_as_a_search_finds_them(world: World) -> None:
     holds(world)
 

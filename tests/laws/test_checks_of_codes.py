@@ -10,6 +10,7 @@ import pytest
 
 from fixtures.audited_worlds import coded, told
 from fixtures.coded import icd9cm
+from fixtures.examples import named
 from fixtures.searches_of_codes import SEARCHES_OF_CODES, Coded, Codes, Row, proposals
 from tests.laws.test_checks import alike, mends, said
 
@@ -90,13 +91,7 @@ WORLDS = {
 }
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        pytest.param(given, id=name, marks=[pytest.mark.slow] if name == "others" else [])
-        for name, given in WORLDS.items()
-    ],
-)
+@pytest.mark.parametrize("given", named(WORLDS, "others"))
 def test_checks_of_codes_say_what_a_search_finds(given: list[Row], tmp_path: Path) -> None:
     world, result = Coded(tuple(given), codes()), coded(given, tmp_path)
     for check, search in SEARCHES_OF_CODES.items():

@@ -4,20 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fixtures.registered import (
-    OF_ANALYSES,
-    Columns,
-    Dots,
-    Mark,
-    Rounding,
-    Sentence,
-    Table,
-    chance,
-    count,
-    key,
-    share,
-    text,
-)
+from fixtures.registered import OF_ANALYSES, Rounding, Sentence, figures, kinds
 from reports.analysis import analyses
 from reports.page import page
 from reports.render import ShownTable, table
@@ -29,7 +16,7 @@ HOSTILE = '</td><script>alert("\u202e")</script>&amp;' + "long" * 30
 BINS = {"bin": 10, "totals": {"instances": 1000}, "about": [], "note": ""}
 
 
-def row(columns: Columns, place: int, kind: str) -> dict[str, Any]:
+def row(columns: kinds.Columns, place: int, kind: str) -> dict[str, Any]:
     """A row whose texts are hostile, and whose numbers are there, 0, negative or not told."""
     number = {"some": 25 + place, "none": None, "zero": 0, "odd": -0.25}[kind]
     return {
@@ -121,17 +108,17 @@ def test_a_table_that_tells_nothing_is_left_out() -> None:
 
 
 def test_a_plugins_analysis_is_drawn_by_its_declaration() -> None:
-    columns = Columns(
-        key("group_of", "Group"),
-        share("share", "Share", of="k n", ends="low high", mark=Mark()),
-        count("k n"),
-        chance("p"),
+    columns = kinds.Columns(
+        kinds.key("group_of", "Group"),
+        kinds.share("share", "Share", of="k n", ends="low high", mark=kinds.Mark()),
+        kinds.count("k n"),
+        kinds.chance("p"),
     )
-    declared = Table(columns, title="Own", row="a group", first=2,
-                     figures=(Dots(value="share", name="group_of"),))  # fmt: skip
+    declared = kinds.Table(columns, title="Own", row="a group", first=2,
+                     figures=(figures.Dots(value="share", name="group_of"),))  # fmt: skip
     rows = [{"group_of": f"group_{place}", "share": 0.5, "low": 0.4, "high": 0.6, "k": 20, "n": 40,
              "p": 0.01} for place in range(3)]  # fmt: skip
-    facts = Columns(text("made_by", "Made by"), count("left_out", "Left out"))
+    facts = kinds.Columns(kinds.text("made_by", "Made by"), kinds.count("left_out", "Left out"))
     view = {
         "rounding": None,
         "analyses": {"own": {
@@ -154,7 +141,11 @@ def test_a_plugins_analysis_is_drawn_by_its_declaration() -> None:
 
 
 def test_a_sentence_is_told_of_rows_that_have_its_numbers() -> None:
-    declared = {"rows": Table(Columns(text("who"), share("share", of="k n"), count("k n")))}
+    declared = {
+        "rows": kinds.Table(
+            kinds.Columns(kinds.text("who"), kinds.share("share", of="k n"), kinds.count("k n"))
+        )
+    }
     rows = [
         {"who": "all", "share": 0.5, "k": 25, "n": 55},
         {"who": "few", "share": None, "k": 5, "n": 55},
@@ -162,7 +153,7 @@ def test_a_sentence_is_told_of_rows_that_have_its_numbers() -> None:
     ]
     sentence = Sentence("[Of {n} {k} are told: {share}.]", "rows", where={"who": ["all"]})
 
-    said = sentence.said({"facts": {}, "rows": rows}, Columns(), declared,
+    said = sentence.said({"facts": {}, "rows": rows}, kinds.Columns(), declared,
                          Rounding(10, {"instances": 1000}))  # fmt: skip
 
     assert said == "Of about 55 about 25 are told: 50%."

@@ -30,7 +30,7 @@ from fixtures.explored import (
 )
 from fixtures.once import filled_once
 from fixtures.part_runs import HOSTILE, PARTS, write_part_runs
-from fixtures.registered import Columns
+from fixtures.registered import kinds
 from reports.words import EXACT
 from tests.pages.test_links import follow_all
 
@@ -44,7 +44,7 @@ ROW = st.tuples(
 
 
 def shown(frame: pl.DataFrame) -> Shown:
-    return Shown("own", shown_columns(frame.schema, Columns()), Stored(frame.lazy()))
+    return Shown("own", shown_columns(frame.schema, kinds.Columns()), Stored(frame.lazy()))
 
 
 @given(
