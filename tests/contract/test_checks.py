@@ -318,15 +318,15 @@ def tables_of(measured: Measurements) -> tuple[pl.DataFrame, ...]:
 
 
 def test_it_does_not_modify_what_it_looks_at() -> None:
+    measured = busy.__wrapped__()
+    before = [table.clone() for table in tables_of(measured)]
+    values = measured.loaded.aggregated.toarray()
     for check in CHECKS:
-        measured = busy.__wrapped__()
-        before = [table.clone() for table in tables_of(measured)]
-        values = measured.loaded.aggregated.toarray()
         check.run(measured)
 
         after = tables_of(measured)
-        assert all(a.equals(b) for a, b in zip(after, before, strict=True))
-        assert (measured.loaded.aggregated.toarray() == values).all()
+        assert all(a.equals(b) for a, b in zip(after, before, strict=True)), check.name
+        assert (measured.loaded.aggregated.toarray() == values).all(), check.name
 
 
 def test_every_check_finds_something_somewhere() -> None:
