@@ -29,7 +29,7 @@ test: $(VENV)/.test  ## Run all tests but the slow ones, on fewer examples
 	$(PYTEST) -m 'not slow' --hypothesis-profile=few $(PYTEST_ARGS)
 
 slow: $(VENV)/.test  ## Run the slow tests that every change runs: pins, pages, PDFs, the package
-	$(PYTEST) -m slow tests/cases tests/pages tests/commands $(wildcard tests/*/test_package.py) $(PYTEST_ARGS)
+	$(PYTEST) -m slow tests/cases/test_pins.py tests/pages tests/commands $(wildcard tests/*/test_package.py) $(PYTEST_ARGS)
 
 shard: $(VENV)/.test $(if $(filter 6 7,$(SHARD)),$(VENV)/.extras)  ## Run an eighth of the files, every test on all examples: SHARD=0 to 7
 	$(PYTEST) --shard=$(SHARD) $(PYTEST_ARGS)

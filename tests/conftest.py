@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from typer import testing
 
-from audit.hierarchies.hierarchy import Hierarchy
+from audit import Hierarchy
 from fixtures.once import filled_once
 from fixtures.shards import SHARDS, shards
 from fixtures.toy import EDGES, toy
@@ -60,9 +60,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)  # tests of mutants run without workers
-def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: a browser, a server or a disk is often waited for."""
-    return (os.cpu_count() or 1) + 1
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than there are cores: a browser, a server or a disk is often waited for.
+
+    Quick tests wait for none, and each worker imports and collects all of them.
+    """
+    return (os.cpu_count() or 1) + (config.option.markexpr != "not slow")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -214,6 +214,7 @@ def test_a_table_of_a_database_gets_a_list_of_corrections(small: Path, tmp_path:
     refused("apply", run, "--decisions", sheet, "--out", tmp_path / "other.csv")
 
 
+@pytest.mark.slow
 def test_refusals_leave_nothing(small: Path, tmp_path: Path) -> None:
     run = small / "first"
     sheet = decided(run, tmp_path / "sheet.csv", by_finding)

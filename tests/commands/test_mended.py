@@ -63,6 +63,7 @@ def status(run: Path, check: str) -> str:
     return next(str(one["status"]) for one in checks if one["name"] == check)
 
 
+@pytest.mark.slow
 def test_a_run_on_the_copy_tells_what_was_mended(again: Path) -> None:
     new = again / "new"
     log = json.loads((again / "copy.csv.changes.json").read_text("utf-8"))["changes"]

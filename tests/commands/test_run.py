@@ -233,6 +233,7 @@ def test_parts_of_the_policy_may_be_options(small: Path, tmp_path: Path) -> None
     assert run.policy["thresholds"] == plain.policy["thresholds"]
 
 
+@pytest.mark.slow
 def test_a_finding_of_the_reference_does_not_end_with_1_if_the_policy_ratchets(
     small: Path, tmp_path: Path
 ) -> None:

@@ -124,6 +124,7 @@ def test_verdicts_that_are_none_are_refused(small: Path, tmp_path: Path) -> None
         refused("sample", small / "first", "--judged", file)
 
 
+@pytest.mark.slow
 def test_refusals_leave_nothing_and_an_earlier_sheet_stays(small: Path, tmp_path: Path) -> None:
     made("run", small / "first.csv", "--hierarchy", small / "tree.csv", "--no-pdf", "--quiet",
          "--out", tmp_path / "bare")  # fmt: skip

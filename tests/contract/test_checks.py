@@ -22,30 +22,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
-from audit.base.plurals import counted, filled
-from audit.checks import CHECKS, ON_WAIVERS
-from audit.checks.check import Check
-from audit.checks.waivers import WaiverCheck, WaiverUse
-from audit.data.dataset import LabelDataset
-from audit.hierarchies.coding import Exclusion, Exclusions
-from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure.measure import LabelDepths, Measurements, Reference, measure
-from audit.policy.policy import Policy
-from audit.policy.reading import built_in_policy
-from audit.policy.rules import Companion, Exclusive, Person, PersonRule
-from audit.policy.statements import BranchRule, Lifelong, Threshold, Waiver
-from audit.results.finding_lines import line_count
-from audit.results.findings import CheckResult, Finding
-from audit.results.since import SHALLOWER
-from audit.runs.analyses import ALL_CHECKS, ANALYSES
+from audit import CheckResult, Finding, Hierarchy, LabelDataset, Policy
 from fixtures.coded import icd9cm
 from fixtures.coded import measured as damaged_in
 from fixtures.counted import counted_of, standing_alone
-from fixtures.doors import made, read_entailment
+from fixtures.doors import Exclusion, Exclusions, made, read_entailment
 from fixtures.entailed import measured_tuples
 from fixtures.explained_releases import explained_release, thirty_nodes, write_release
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
+from fixtures.registered import (
+    ALL_CHECKS,
+    ANALYSES,
+    CHECKS,
+    ON_WAIVERS,
+    SHALLOWER,
+    Check,
+    LabelDepths,
+    Measurements,
+    Reference,
+    WaiverCheck,
+    WaiverUse,
+    built_in_policy,
+    counted,
+    filled,
+    line_count,
+    measure,
+)
 from fixtures.strategies import hierarchies, trees
 from fixtures.tuple_files import SAMPLE
 
@@ -77,26 +80,25 @@ COUNTS = [
     (40, ["other_lung"]), (35, ["other_heart", "saw"]), (9, ["asthma", "lung", "hammer"]),
     (4, ["elf:1", "no/such"]), (3, []), (2, ["saw", "attack", "saw"]),
 ]  # fmt: skip
-RULES = (BranchRule(branches=("tool", "body"), rule="disjoint", reason="By rule."),)
-APART = (Exclusive(nodes=("heart", "tool"), reason="By rule."),)
-ASKING = Companion.model_validate({"if": "other_lung", "needs": "heart", "source": "A {book}."})
-PERSON = Person(sex="sex", female="F", male="M")
-OF_WOMEN = PersonRule(nodes="lung", sex="female", source="A {book}.")
+RULED = Policy.model_validate(
+    {
+        "branch_rules": [
+            {"branches": ("tool", "body"), "rule": "disjoint", "reason": "By rule."},
+        ],
+        "exclusive": [{"nodes": ("heart", "tool"), "reason": "By rule."}],
+        "companions": [{"if": "other_lung", "needs": "heart", "source": "A {book}."}],
+        "person": {"sex": "sex", "female": "F", "male": "M"},
+        "person_rules": [{"nodes": "lung", "sex": "female", "source": "A {book}."}],
+    }
+)
 
 
 @cache
 def busy(order: int = 1) -> Measurements:
     labels = dict(list(repeated(COUNTS).items())[::order])
     reordered = {instance: given[::order] for instance, given in labels.items()}
-    policy = Policy(
-        branch_rules=RULES,
-        exclusive=APART,
-        companions=(ASKING,),
-        person=PERSON,
-        person_rules=(OF_WOMEN,),
-    )
     sexes = {"sex": {instance: "MFFU"[int(instance[1:]) % 4] for instance in labels}}
-    return measure(labelled(BUSY, reordered, strata=sexes, persons=True), policy)
+    return measure(labelled(BUSY, reordered, strata=sexes, persons=True), RULED)
 
 
 @cache
@@ -196,8 +198,8 @@ def stays(order: int = 1) -> Measurements:
         groups={instance: f"p{int(instance[1:]) // 5}" for instance in labels},
         strata={"on": {i: f"2020-01-{int(i[1:]) % 5 + 1:02}" for i in labels}},
     )
-    chronic = Lifelong(condition="asthma", nodes="asthma", sure=False)
-    return measure(dataset, Policy(day="on", lifelong=(chronic,)))
+    chronic = {"condition": "asthma", "nodes": "asthma", "sure": False}
+    return measure(dataset, Policy.model_validate({"day": "on", "lifelong": [chronic]}))
 
 
 @cache
@@ -316,15 +318,15 @@ def tables_of(measured: Measurements) -> tuple[pl.DataFrame, ...]:
 
 
 def test_it_does_not_modify_what_it_looks_at() -> None:
+    measured = busy.__wrapped__()
+    before = [table.clone() for table in tables_of(measured)]
+    values = measured.loaded.aggregated.toarray()
     for check in CHECKS:
-        measured = busy.__wrapped__()
-        before = [table.clone() for table in tables_of(measured)]
-        values = measured.loaded.aggregated.toarray()
         check.run(measured)
 
         after = tables_of(measured)
-        assert all(a.equals(b) for a, b in zip(after, before, strict=True))
-        assert (measured.loaded.aggregated.toarray() == values).all()
+        assert all(a.equals(b) for a, b in zip(after, before, strict=True)), check.name
+        assert (measured.loaded.aggregated.toarray() == values).all(), check.name
 
 
 def test_every_check_finds_something_somewhere() -> None:
@@ -527,7 +529,14 @@ def test_cases_are_those_that_a_finding_touches_unless_it_compares_or_counts_row
             assert compares or "rows" in finding.evidence or finding.touched == len(cases)
 
 
-WAIVER = Waiver(check="*", node="a", owner="Office", reason="Old.", expires=date(2030, 1, 1))
+WAIVED = {
+    "check": "*",
+    "node": "a",
+    "owner": "Office",
+    "reason": "Old.",
+    "expires": date(2030, 1, 1),
+}
+(WAIVER,) = Policy.model_validate({"waivers": [WAIVED]}).waivers
 USES = (WaiverUse(WAIVER, expired=True, findings=2), WaiverUse(WAIVER, expired=False, findings=0))
 
 
@@ -630,21 +639,21 @@ def releases(draw: st.DrawFn) -> Measurements:
     sets = st.tuples(st.sampled_from([1, 2, 25]), st.lists(label, max_size=5))
     drawn = draw(st.lists(sets, min_size=1, max_size=5))
     each = [labels for times, labels in drawn for _ in range(times)]
-    rule = BranchRule(
-        branches=("*", "*"),
-        rule=draw(st.sampled_from(["watch", "disjoint"])),
-        reason="So.",
-        break_down_depth=draw(st.sampled_from([None, 1, 2])),
-    )
-    policy = Policy(
-        labelled_ancestors="fault",
-        residual_nodes=tuple(sorted(draw(st.sets(nodes)))),
-        residual_instances=Threshold(value=1, reason=""),
-        residual_share=Threshold(value=0.1, reason=""),
-        least_joint=Threshold(value=2, reason=""),
-        excess_ratio=Threshold(value=1, reason=""),
-        false_discovery_rate=Threshold(value=0.5, reason=""),
-        branch_rules=(rule,),
+    rule = {
+        "branches": ("*", "*"),
+        "rule": draw(st.sampled_from(["watch", "disjoint"])),
+        "reason": "So.",
+        "break_down_depth": draw(st.sampled_from([None, 1, 2])),
+    }
+    limits = {"residual_instances": 1, "residual_share": 0.1, "least_joint": 2, "excess_ratio": 1}
+    limits |= {"false_discovery_rate": 0.5}
+    policy = Policy.model_validate(
+        {
+            "labelled_ancestors": "fault",
+            "residual_nodes": sorted(draw(st.sets(nodes))),
+            "branch_rules": [rule],
+            **{name: {"value": value, "reason": ""} for name, value in limits.items()},
+        }
     )
     return measure(labelled(hierarchy, {f"i{n:03}": own for n, own in enumerate(each)}), policy)
 

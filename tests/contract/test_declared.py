@@ -5,38 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
-from audit.analyses.concepts import declared as of_concepts
-from audit.analyses.entailment import declared as of_tuples
-from audit.analyses.explanations import declared as of_explanations
-from audit.analyses.preference import analysis as of_preference
-from audit.base.declared import NONE, Columns, Kind
-from audit.counting.pair_table import COLUMNS
-from audit.results import columns as of_runs
-from audit.runs.analyses import MEASURED
-from audit.runs.schema import comparison_schema, result_schema
 from fixtures import results
+from fixtures.doors import result_schema
+from fixtures.registered import (
+    MEASURED,
+    OF_ANALYSES,
+    OF_RUNS,
+    PAIR_COLUMNS,
+    comparison_schema,
+    kinds,
+)
 
-TABLES: dict[str, Columns] = {
+TABLES: dict[str, kinds.Columns] = {
     f"{name}.{table}": rule.columns
-    for name, rules in {
-        "explanations": of_explanations.TABLES,
-        "concepts": of_concepts.TABLES,
-        "entailment": of_tuples.TABLES,
-        "preference": of_preference.TABLES,
-    }.items()
+    for name, (rules, _) in OF_ANALYSES.items()
     for table, rule in rules.items()
 }
-OF_CHECKS: dict[str, Columns] = {
+OF_CHECKS: dict[str, kinds.Columns] = {
     f"{check.name}.{name}": columns
     for check in MEASURED
     for name, columns in {"evidence": check.evidence, "parts": check.of_parts}.items()
 }
-OF_RUNS = {name: value for name, value in vars(of_runs).items() if isinstance(value, Columns)}
 DECLARED = OF_RUNS | OF_CHECKS | TABLES
-WHOLES = {"rows", "instances", "groups", NONE}
+WHOLES = {"rows", "instances", "groups", kinds.NONE}
 COMPUTED = {"share": 2, "ratio": 2, "difference": 2, "factor": 2, "end": 1, "mean": 1}
 """How many columns a kind is computed from."""
-IN_SCHEMAS = {*get_args(Kind), "as the check declares it"}
+IN_SCHEMAS = {*get_args(kinds.Kind), "as the check declares it"}
 
 
 def test_a_column_says_what_it_is_computed_from_its_total_and_why_it_is_told_as_it_is() -> None:
@@ -56,7 +50,7 @@ def test_a_column_says_what_it_is_computed_from_its_total_and_why_it_is_told_as_
 def test_every_column_of_every_table_has_a_kind() -> None:
     run = results.rich_result()
     frames: Mapping[str, Any] = {"NODES": run.nodes, "RESIDUALS": run.residuals}
-    assert {*COLUMNS} <= {*of_runs.PAIRS}
+    assert {*PAIR_COLUMNS} <= {*OF_RUNS["PAIRS"]}
     for name, frame in frames.items():
         assert {*frame.columns} <= {*OF_RUNS[name]}
 

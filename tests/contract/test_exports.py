@@ -17,15 +17,18 @@ import numpy as np
 import polars as pl
 import pypdfium2
 import pytest
-from typer.testing import CliRunner
 
 import reports
-from audit.cli.app import app
-from audit.cli.ci_output import junit_bytes
-from audit.cli.outcomes import of_audit
-from audit.cli.rendering import imprint_of_run, name_of_run
-from audit.runs.croissant import write_croissant
-from audit.runs.table_export import exported_tables, write_csv_folder, write_xlsx
+from fixtures.doors import command
+from fixtures.leaving import (
+    exported_tables,
+    imprint_of_run,
+    junit_of,
+    name_of_run,
+    write_croissant,
+    write_csv_folder,
+    write_xlsx,
+)
 from fixtures.sample_runs import DATED, RELEASE_2, SAMPLE_DATA
 
 pytestmark = pytest.mark.slow
@@ -138,9 +141,9 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
     commands["run"] += ("--junit", out / "junit.xml")
     commands["export"] = ("export", run, "--csv", out / "csv", "--xlsx", out / "tables.xlsx")
     commands["export"] += ("--croissant", out / "croissant.json")
-    for name, command in commands.items():
+    for name, words in commands.items():
         environment = DATED | (github if name == "run" else {})
-        done = CliRunner().invoke(app, [str(part) for part in command], env=environment)
+        done = command(*words, **environment)
         assert done.exit_code == 0, done.output
         (out / f"{name}.txt").write_text(done.output)
     return out
@@ -224,8 +227,7 @@ def test_most_exact_numbers_would_be_missed(left: Path, told: Told) -> None:
 def _made_alone(left: Path, shared: Mapping[str, Any], out: Path) -> None:
     """Make what leaves of ``result.json``, and nothing else of the run."""
     imprint, name = imprint_of_run(left / "run"), name_of_run(left / "run")
-    outcome = of_audit("run", shared, "never")
-    (out / "junit.xml").write_bytes(junit_bytes(outcome))
+    (out / "junit.xml").write_bytes(junit_of(shared))
     (out / "run").mkdir()
     reports.write_html(shared, out / "run" / "report.html", imprint)
     reports.write_pdf(shared, out / "run" / "report.pdf", imprint)

@@ -11,10 +11,7 @@ import pytest
 
 import audit
 import reports
-from audit.cli.ci_output import junit_bytes
-from audit.cli.outcomes import of_audit
-from audit.runs.croissant import croissant
-from audit.runs.table_export import exported_tables
+from fixtures.leaving import croissant, exported_tables, junit_of
 
 EDGES = pl.DataFrame({"child": ["cat", "dog", "puppy", "other"], "parent": ["pet"] * 4})
 LABELS = (["cat"], ["dog", "puppy"], ["elf"], ["cat", "cat"], ["dog", "N/A", "other"])
@@ -45,11 +42,11 @@ def run_of(persons: int) -> tuple[audit.AuditResult, audit.AuditResult]:
 @pytest.mark.parametrize("persons", [3, 40, 60])
 def test_of_few_persons_every_page_and_file_is_made(persons: int, tmp_path: Path) -> None:
     reference, run = run_of(persons)
-    shared, outcome = run.shared(), of_audit("run", run.shared(), "never")
+    shared = run.shared()
     reports.write_html(run, tmp_path / "report.html")
     reports.write_comparison(audit.compare_runs(reference, run), tmp_path / "comparison.html")
     pages = [path.read_text("utf-8") for path in sorted(tmp_path.glob("*.html"))]
-    texts = [junit_bytes(outcome).decode(), json.dumps(croissant(shared, "x"))]
+    texts = [junit_of(shared).decode(), json.dumps(croissant(shared, "x"))]
 
     assert exported_tables(shared)["findings"].height > 2
     assert len(pages) == 2

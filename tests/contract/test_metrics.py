@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from audit import metrics
-from audit.results.metric_list import BESIDE, METRICS
+from fixtures.registered import BESIDE, METRICS
 from reports import words
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"

@@ -14,14 +14,17 @@ import typer
 from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
-from audit.base.settings import Option
-from audit.checks.analysis import FileAnalysis
-from audit.cli.app import COMMANDS
-from audit.cli.declared import declared, options_of
-from audit.cli.run import run
-from audit.runs.analyses import ANALYSES
-from audit.runs.sealed_run import Manifest
-from audit.runs.settings import Judging, Settings
+from fixtures.registered import (
+    ANALYSES,
+    COMMANDS,
+    FileAnalysis,
+    Judging,
+    Manifest,
+    Option,
+    Settings,
+    declared,
+    options_of,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,13 +76,15 @@ def test_a_manifest_refuses_a_field_that_settings_lack() -> None:
         Manifest.model_validate(manifest)
 
 
+EVERY = [(name, command) for name, command, *_ in COMMANDS]
+
+
 def test_a_run_has_few_options() -> None:
-    assert len([one for one in options_of(run) if one.flags[0] != "--dataset"]) <= 60
+    assert len([one for one in options_of(dict(EVERY)["run"]) if one.flags[0] != "--dataset"]) <= 60
 
 
 def test_every_field_of_settings_is_an_option_or_of_an_analysis() -> None:
-    commands = [command for _, command, *_ in COMMANDS]
-    stated = {one.field for command in commands for one in options_of(command)}
+    stated = {one.field for _, command in EVERY for one in options_of(command)}
 
     assert set(Settings.__dataclass_fields__) - stated == {"today", "analyses", "labels_of"}
     assert set(Judging.__dataclass_fields__) - stated == {"today"}

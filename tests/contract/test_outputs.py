@@ -6,19 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from audit.base.settings import Argument
-from audit.cli.app import COMMANDS, app
-from audit.cli.declared import Declared, options_of
+from fixtures.doors import command
+from fixtures.registered import COMMANDS, Argument, Declared, options_of
 
 EVERY: dict[tuple[str, ...], Callable[..., None]] = {
-    **{(name,): command for name, command, *_ in COMMANDS}
+    **{(name,): function for name, function, *_ in COMMANDS}
 }
 WRITING = [
     pytest.param(words, one, id=f"{' '.join(words)} {one.flags[0]}")
-    for words, command in EVERY.items()
-    for one in options_of(command)
+    for words, function in EVERY.items()
+    for one in options_of(function)
     if one.option.writes
 ]
 
@@ -42,7 +40,7 @@ def test_nothing_that_is_read_is_replaced(
         for text in (one.flags[0], str(given))
     ]
 
-    done = CliRunner().invoke(app, [*words, *arguments, *options, written.flags[0], str(out)])
+    done = command(*words, *arguments, *options, written.flags[0], out)
 
     assert done.exit_code == 2
     assert f"{written.flags[0]} must be outside of" in " ".join(done.output.split())
@@ -54,7 +52,7 @@ def test_two_outputs_are_two_places(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     both = ["--csv", str(tmp_path / "a"), "--xlsx", str(tmp_path / "a" / "b.xlsx")]
 
-    done = CliRunner().invoke(app, ["export", str(tmp_path / "run"), *both])
+    done = command("export", tmp_path / "run", *both)
 
     assert done.exit_code == 2
     assert "--xlsx must be outside of --csv" in " ".join(done.output.split())

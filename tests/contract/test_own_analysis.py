@@ -14,26 +14,21 @@ import polars as pl
 import pypdfium2
 import pytest
 from jsonschema import Draft202012Validator
-from typer.testing import CliRunner
 
-from audit.base.declared import Columns, Table, count, estimate, exact, share, text
-from audit.base.errors import InputError, PolicyError
-from audit.base.progress import Progress
-from audit.checks.analysis import Analysis
-from audit.checks.check import Check, Outcome
-from audit.checks.judging import rejudged
-from audit.cli.app import app
-from audit.measure.measure import Found, Measurements
-from audit.policy.policy import Policy
-from audit.results.findings import Finding
-from audit.results.parts import Headline
-from audit.results.result import AuditResult
-from audit.runs.audit import run_audit
-from audit.runs.folder import write_run
-from audit.runs.read import read_run
-from audit.runs.schema import result_schema
+from audit import AuditError, AuditResult, Finding, Policy, read_run, run_audit, write_run
+from fixtures.doors import command, made, rejudged, result_schema
 from fixtures.explored import entered
 from fixtures.labelled import labelled, tree
+from fixtures.registered import (
+    Analysis,
+    Check,
+    Found,
+    Headline,
+    Measurements,
+    Outcome,
+    Progress,
+    kinds,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -79,10 +74,10 @@ CHECK = Check(
     find,
     reads="lengths",
     cases=cases,
-    evidence=Columns(
-        count("instances"),
-        exact("of", reason="all instances audited"),
-        share("share", of="instances of"),
+    evidence=kinds.Columns(
+        kinds.count("instances"),
+        kinds.exact("of", reason="all instances audited"),
+        kinds.share("share", of="instances of"),
     ),
 )
 
@@ -94,17 +89,17 @@ class TextLengths(Analysis):
     name: ClassVar[str] = "lengths"
     checks: ClassVar[tuple[Check, ...]] = (CHECK,)
     tables: ClassVar = {
-        "by_label": Table(
-            Columns(
-                text("node", "Node"),
-                estimate("mean", "Mean", n="instances", reason="any length", ends="low high"),
-                count("instances", "Instances"),
+        "by_label": kinds.Table(
+            kinds.Columns(
+                kinds.text("node", "Node"),
+                kinds.estimate("mean", "Mean", n="instances", reason="any length", ends="low high"),
+                kinds.count("instances", "Instances"),
             ),
             title="By label",
             row="a label",
         )
     }
-    facts = Columns(count("texts", "Texts"), text("measured_in", "Measured in"))
+    facts = kinds.Columns(kinds.count("texts", "Texts"), kinds.text("measured_in", "Measured in"))
     headlines = (Headline("by_label", "mean", "instances", (("method", "node"),), "length"),)
 
     lengths: dict[str, int]
@@ -124,12 +119,6 @@ class TextLengths(Analysis):
 def audited(**lengths: int) -> AuditResult:
     policy = Policy(min_cell=1)
     return run_audit(labelled(TREE, LABELS), policy, analyses=[TextLengths(LENGTHS | lengths)])
-
-
-def run(*arguments: object) -> str:
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert done.exit_code == 0, (done.output, done.exception)
-    return done.output
 
 
 @pytest.fixture(scope="module")
@@ -157,23 +146,23 @@ def test_it_is_in_the_result_and_read_back_without_its_class(runs: Path) -> None
 
 
 def test_it_is_verified_listed_and_compared(runs: Path) -> None:
-    run("verify", runs / "old")
+    made("verify", runs / "old")
     table = runs / "old" / "restricted" / "analysis_lengths_by_label.parquet"
     before = table.read_bytes()
     table.write_bytes(before[:-1] + b"x")
-    broken = CliRunner().invoke(app, ["verify", str(runs / "old")])
+    broken = command("verify", runs / "old")
     table.write_bytes(before)
     assert broken.exit_code
     assert table.name in broken.output
 
     finding = next(iter(audited().cases.collect()["finding"]))  # type: ignore[union-attr]
-    assert run("cases", runs / "old", finding).split() == ["i00", "i08", "i16", "i24", "i32"]
-    run("compare", runs / "old", runs / "new", "--out", runs / "changes")
+    assert made("cases", runs / "old", finding).split() == ["i00", "i08", "i16", "i24", "i32"]
+    made("compare", runs / "old", runs / "new", "--out", runs / "changes")
     assert "long_text" in (runs / "changes" / "comparison.json").read_text("utf-8")
 
 
 def test_it_is_in_the_report_the_pdf_and_the_window(runs: Path) -> None:
-    run("report", runs / "old")
+    made("report", runs / "old")
     html = (runs / "old" / "report.html").read_text("utf-8")
     with pypdfium2.PdfDocument(runs / "old" / "report.pdf") as document:
         printed = "\n".join(page.get_textpage().get_text_bounded() for page in document)
@@ -193,7 +182,7 @@ def test_a_policy_names_its_check_and_judges_its_run_again(runs: Path) -> None:
     stricter, data = Policy(severities={"long_text": "error"}), labelled(TREE, LABELS)
 
     assert run_audit(data, stricter, analyses=[TextLengths(LENGTHS)]).status == "fail"
-    with pytest.raises(PolicyError, match="long_text"):
+    with pytest.raises(AuditError, match="long_text"):
         run_audit(data, stricter)
     back = read_run(runs / "old")
     assert rejudged(back, stricter, today=date(2030, 1, 1)).status == "fail"
@@ -206,14 +195,14 @@ def test_it_has_a_name_of_its_own_and_tables_that_can_be_stored_and_shared_by_a_
     data, own = labelled(TREE, LABELS), TextLengths(LENGTHS)
     for name in ("", "Lengths", "two words", "with_line", "concepts", "ä"):
         Named.name = name
-        with pytest.raises(InputError, match="name of its own"):
+        with pytest.raises(AuditError, match="name of its own"):
             run_audit(data, analyses=[Named(LENGTHS)])
-    with pytest.raises(InputError, match="name of its own"):
+    with pytest.raises(AuditError, match="name of its own"):
         run_audit(data, analyses=[own, own])
     for table in ("facts", "../up", ""):
-        with pytest.raises(InputError, match="each table of an analysis"):
+        with pytest.raises(AuditError, match="each table of an analysis"):
             run_audit(data, analyses=[TextLengths(LENGTHS, table)])
     part = audited().analysis("lengths")
     assert part is not None
-    with pytest.raises(InputError, match="a rule if it is shared"):
+    with pytest.raises(AuditError, match="a rule if it is shared"):
         replace(part, rules={})

@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from audit.base.settings import Argument
-from audit.cli.app import COMMANDS
-from audit.cli.declared import options_of
-from audit.data.layouts import LAYOUTS
-from audit.policy.policy import Policy
-from audit.policy.reading import policy_schema
-from audit.results.metric_list import METRICS
-from audit.runs.analyses import ALL_CHECKS
+from audit import Policy
+from fixtures.registered import (
+    ALL_CHECKS,
+    COMMANDS,
+    LAYOUTS,
+    METRICS,
+    Argument,
+    options_of,
+    policy_schema,
+)
 
 DOCS = Path(__file__).parents[2] / "docs"
 sys.path.insert(0, str(DOCS))

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from audit.hierarchies.hierarchy import Hierarchy
-from audit.policy.policy import Policy
-from audit.policy.reading import built_in_policy, load_policy, policy_schema
+from audit import Hierarchy, Policy, load_policy
 from fixtures.coded import icd9cm, icd10cm
+from fixtures.registered import built_in_policy, policy_schema
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "policy.md").read_text("utf-8")

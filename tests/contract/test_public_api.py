@@ -124,10 +124,6 @@ def test_importing_it_loads_nothing_heavy() -> None:
     assert loaded_by("import audit, reports") == set()
 
 
-def test_importing_the_command_line_loads_nothing_heavy() -> None:
-    assert loaded_by("import audit.cli.app") == set()
-
-
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["report", "--help"]])
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     code = (

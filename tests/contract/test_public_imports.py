@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import audit
@@ -15,7 +16,8 @@ DOORS = tuple(ROOT / "fixtures" / name for name in ("doors.py", "labelled.py", "
 PUBLIC = ("audit", "audit.metrics", "reports")
 
 
-def imported(path: Path) -> set[str]:
+@cache
+def imported(path: Path) -> frozenset[str]:
     """What a file imports, names from packages in full."""
     found = set[str]()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -23,7 +25,7 @@ def imported(path: Path) -> set[str]:
             found.update(one.name for one in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.update(f"{node.module}.{one.name}" for one in node.names)
-    return found
+    return frozenset(found)
 
 
 def fixture_file(name: str) -> Path | None:
@@ -61,3 +63,19 @@ def test_the_net_imports_public_names_or_doors() -> None:
     for path in net():
         of_product = {one for one in imported(path) if one.split(".")[0] in ("audit", "reports")}
         assert sorted(one for one in of_product if not is_public(one)) == []
+
+
+def test_outside_kernels_no_test_imports_an_inner_name_of_the_product() -> None:
+    """What they reach of it beside its public names is in `fixtures/`."""
+    for path in (one for one in (ROOT / "tests").rglob("*.py") if "kernels" not in one.parts):
+        of_product = {one for one in imported(path) if one.split(".")[0] == "audit"}
+        assert sorted(one for one in of_product if not is_public(one)) == [], path
+
+
+def test_kernels_are_few_and_each_has_its_reason() -> None:
+    kernels = [*(ROOT / "tests" / "kernels").rglob("test_*.py")]
+    reasons = (ROOT / "tests" / "kernels" / "README.md").read_text("utf-8")
+    assert len(kernels) <= 40
+    for path in kernels:
+        assert f"`{path.parent.name}/" in reasons, path
+        assert f"`{path.parent.name}/`" in reasons or path.name in reasons, path

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,20 +18,16 @@ import pytest
 from rdflib import OWL, RDFS, SKOS
 
 import audit
-from audit.analyses.entailment.reading import read_entailment
-from audit.analyses.explanations.reading import read_attributions
-from audit.base.errors import InputError
-from audit.base.readings import AskedError, Reading
-from audit.hierarchies.applied_policy import policy_for, policy_readings
-from audit.hierarchies.formats.format import WITH_IDS
-from audit.policy.policy import Policy
+from audit import AuditError, Policy
+from fixtures.doors import AskedError, read_attributions, read_entailment
 from fixtures.plugins import install, installed
+from fixtures.registered import WITH_IDS
 
 ROOT = Path(audit.__file__).parent
 TREE = {"dog": "animal", "cat": "animal", "oak": "plant", "rose": "plant"}
 CLASSES, ABCD = [*TREE], [*"abcd"]
 LABELLED = {"id": ABCD, "label": CLASSES}
-Found = tuple[Any, Sequence[Reading]]
+Found = tuple[Any, Sequence[Any]]
 """What was read, in a form that is equal for equal readings, and what is told of it."""
 Read = Callable[..., Found]
 
@@ -89,7 +86,7 @@ def of_plugin(folder: Path, plugins: Sequence[str] | None = None) -> Found:
         found = audit.run_audit(
             audit.load_labels(LABELLED, TREE), plugins=[name] if plugins is None else plugins
         )
-    return len(found.checks), [Reading(**one) for one in found.readings]
+    return len(found.checks), [SimpleNamespace(**one) for one in found.readings]
 
 
 def of_premises(folder: Path, **options: Any) -> Found:
@@ -124,8 +121,9 @@ def of_positions(folder: Path, second: str = "next") -> Found:
 def of_based(folder: Path, base: str | None = "icd9cm") -> Found:
     edges = "child,parent\nh,all\n401.0,h\n401.1,h\n401.9,all\n"
     hierarchy = audit.load_hierarchy(at(folder, ("h.csv", edges)))
-    policy = policy_for(hierarchy, Policy.model_validate({"base": base}))
-    return policy.exclusive, tuple(policy_readings(hierarchy, policy))
+    labels = audit.load_labels({"id": ["a"], "label": ["401.9"]}, hierarchy)
+    found = audit.run_audit(labels, Policy.model_validate({"base": base}))
+    return found.policy["exclusive"], [SimpleNamespace(**one) for one in found.readings]
 
 
 def of_files(*files: tuple[str, str], **always: Any) -> Read:
@@ -202,7 +200,6 @@ ROUNDED = {"id": ABCD, **{one: [0.333, 0.5, 0.2, 0.1] for one in ("dog", "cat")}
 SURE = {"id": ABCD, "prediction": CLASSES[::-1], "score": [0.4, 0.9, 0.8, 0.7]}
 BESIDE = {"id": ABCD, "dog": [0.2, 0.6, 0.3, 0.1], "background": [0.8, 0.4, 0.7, 0.9]}
 OPEN = {"id": ABCD, "dog": [0.9, 0.2, 0.4, 0.8], "cat": [0.7, 0.1, 0.3, 0.9]}
-NEAR_ONE = {"id": ABCD, "dog": [0.6] * 4, "cat": [0.2] * 4, "oak": [0.1, 0.3] * 2}
 RESULTS = {"id": ABCD, "y_pred": CLASSES[::-1], **{f"p_{one}": [0.25] * 4 for one in CLASSES}}
 IMAGES = {"id": [*"0123"], "image": ["20", "10", "30", "40"], "label": CLASSES}
 SCORES = np.eye(4)[::-1] * 0.6 + 0.1
@@ -354,7 +351,7 @@ def followed(read: Read, folder: Path, option: dict[str, Any]) -> Found:
     """What is read with an option; where that asks or is refused, the kind of its error."""
     try:
         return read(folder, **option)
-    except InputError as error:
+    except AuditError as error:
         return type(error), ()
 
 

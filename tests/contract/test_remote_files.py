@@ -9,13 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import audit
-from audit.base.errors import InputError
-from audit.cli.app import app
-from audit.runs.fixes.changes import Change
-from audit.runs.fixes.corrections import data_of, write_corrected
+from audit import AuditError
+from fixtures.doors import command
+from fixtures.leaving import Change, data_of, write_corrected
 from fixtures.remote_servers import KEY, SECRET, Served, serving
 
 ROWS = "id,label\n" + "".join(f"i{n},{('cat', 'owl')[n % 3 == 0]}\n" for n in range(3_000))
@@ -59,7 +57,7 @@ def at(server: Served, scheme: str, name: str) -> str:
 
 
 def run(*arguments: object) -> tuple[int, str]:
-    done = CliRunner().invoke(app, [str(one) for one in arguments])
+    done = command(*arguments)
     assert isinstance(done.exception, SystemExit | None), done.exception
     return done.exit_code, done.output
 
@@ -145,7 +143,7 @@ def test_nothing_is_asked_without_the_extra(
     server: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("audit.base.machine.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"pip install 'hierarchy-audit\[formats\]'"):
+    with pytest.raises(AuditError, match=r"pip install 'hierarchy-audit\[formats\]'"):
         audit.load_hierarchy(at(server, "https", "tree.csv"), allow_network=True)
     assert server.asked == []
 
@@ -166,7 +164,7 @@ def test_a_redirect_is_followed_to_what_is_encrypted(server: Served) -> None:
     labels = audit.load_labels(address, {"cat": "animal", "owl": "animal"}, allow_network=True)
     assert audit.run_audit(labels).inputs[0]["path"] == address
     server.status["/rows.csv"] = server.address("/open/rows.csv", "http")
-    with pytest.raises(InputError, match="no connection"):
+    with pytest.raises(AuditError, match="no connection"):
         audit.load_labels(address, {"cat": "animal"}, allow_network=True)
 
 
@@ -192,7 +190,7 @@ def test_what_a_server_does_not_give_is_one_sentence(
     server.status[path] = status
     store = path.startswith("/bucket")
     address = "s3://bucket/rows.csv" if store else server.address(f"{path}?signature=abc")
-    with pytest.raises(InputError, match=f"(?m){found}"):
+    with pytest.raises(AuditError, match=f"(?m){found}"):
         audit.load_labels(address, {"cat": "animal"}, allow_network=True)
     refused(server, address, tmp_path)
 
@@ -231,7 +229,7 @@ def test_a_certificate_that_nobody_trusts_is_refused(
 ) -> None:
     monkeypatch.delenv("SSL_CERT_FILE")
     for scheme in ("https", "s3"):
-        with pytest.raises(InputError, match="certificate that this machine trusts"):
+        with pytest.raises(AuditError, match="certificate that this machine trusts"):
             audit.load_hierarchy(at(server, scheme, "tree.csv"), allow_network=True)
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 from jsonschema import Draft202012Validator
 
-from audit.results.result import AuditResult, to_json_bytes
-from audit.runs.schema import result_schema
+from audit import AuditResult
 from fixtures import results
+from fixtures.doors import result_schema
 
 SCHEMA = result_schema()
 
@@ -28,12 +28,12 @@ SCHEMA = result_schema()
     ],
 )
 def test_result_validates(make: Callable[[], AuditResult]) -> None:
-    shared = json.loads(to_json_bytes(make().shared()))
+    shared = json.loads(json.dumps(make().shared()))
     errors = [error.message for error in Draft202012Validator(SCHEMA).iter_errors(shared)]
     assert errors == []
 
 
 def test_schema_refuses_what_it_does_not_know() -> None:
-    shared = json.loads(to_json_bytes(results.sample_result().shared()))
+    shared = json.loads(json.dumps(results.sample_result().shared()))
     shared["surprise"] = 1
     assert not Draft202012Validator(SCHEMA).is_valid(shared)

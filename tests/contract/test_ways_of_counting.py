@@ -14,12 +14,10 @@ import polars as pl
 import pytest
 
 import audit
-from audit.base.readings import AskedError
-from audit.counting.counts import PairCount
-from audit.data.columns import Columns
-from audit.data.dataset import LabelDataset
-from audit.hierarchies.hierarchy import Hierarchy
+from audit import Hierarchy, LabelDataset
 from fixtures.coded import icd9cm
+from fixtures.doors import AskedError
+from fixtures.registered import Stated
 
 TREE = dict.fromkeys(("401.9", "250.00", "428.0", "V58.67"), "disease")
 N = 12
@@ -42,43 +40,43 @@ class Layout:
 
     columns: Mapping[str, list[Any]]
     rows: int
-    stated: Columns = field(default_factory=Columns)
+    stated: Stated = field(default_factory=Stated)
 
 
-FAMILY = Columns(label=("DX#",))
+FAMILY = Stated(label=("DX#",))
 LAYOUTS = {
     "long": Layout({**STAYS, "label": codes(0)}, N),
     "long with blanks": Layout({**STAYS, "label": ["", " ", *codes(0)[2:]]}, N),
     "a column that is named": Layout(
-        {**STAYS, "when": codes(1), "what": codes(0)}, N, Columns(label=("what",))
+        {**STAYS, "when": codes(1), "what": codes(0)}, N, Stated(label=("what",))
     ),
     "rows without an id": Layout({"id": ["", *STAYS["id"][1:]], "label": codes(0)}, N),
     "ids that became decimals": Layout(
         {"id": [f"{row // 2}.0" for row in range(N)], "label": codes(0)}, N
     ),
     "ids of two columns": Layout(
-        {**TWICE, **STAYS, "dx": codes(0)}, N, Columns(id=("site", "id"), label=("dx",))
+        {**TWICE, **STAYS, "dx": codes(0)}, N, Stated(id=("site", "id"), label=("dx",))
     ),
     "rows that do not count": Layout(
-        {**STAYS, "label": codes(0), "main": ["1", "0", "1"] * 4}, N, Columns(where=("main=1",))
+        {**STAYS, "label": codes(0), "main": ["1", "0", "1"] * 4}, N, Stated(where=("main=1",))
     ),
     "lists": Layout({**IDS, "labels": FEW}, 15),
-    "lists without ids": Layout({**TWICE, "labels": FEW}, 15, Columns(id=("row",))),
-    "joined": Layout({**IDS, "labels": [";".join(cell) for cell in FEW]}, 15, Columns(sep=";")),
+    "lists without ids": Layout({**TWICE, "labels": FEW}, 15, Stated(id=("row",))),
+    "joined": Layout({**IDS, "labels": [";".join(cell) for cell in FEW]}, 15, Stated(sep=";")),
     "taken": Layout(
         {**IDS, "labels": ["dx 401.9", "none", "250.00 / 428.0", "V58.67"] * 3},
         N,
-        Columns(take=r"V?\d+\.\d+"),
+        Stated(take=r"V?\d+\.\d+"),
     ),
     "joined in several columns": Layout(
         {**IDS, "DX1": ["250.00,401.9", "428.0"] * 6, "DX2": ["", "428.0,V58.67,none"] * 6},
         36,
-        Columns(label=("DX#",), sep=","),
+        Stated(label=("DX#",), sep=","),
     ),
     "joined without ids": Layout(
         {**TWICE, "codes": ["|".join(cell) for cell in FEW]},
         15,
-        Columns(id=("row",), label=("codes",), sep="|"),
+        Stated(id=("row",), label=("codes",), sep="|"),
     ),
     "a family": Layout(
         {**IDS, "DX1": codes(0), "DX2": codes(1), "DXVER": ["9"] * N}, 2 * N, FAMILY
@@ -92,14 +90,14 @@ LAYOUTS = {
             "dx2_poa": ["N"] * N,
         },
         2 * N,
-        Columns(label=("dx#_code",)),
+        Stated(label=("dx#_code",)),
     ),
     "a family without ids": Layout(
-        {**TWICE, "DX1": codes(0), "DX2": [""] * N}, N, Columns(id=("row",), label=("DX#",))
+        {**TWICE, "DX1": codes(0), "DX2": [""] * N}, N, Stated(id=("row",), label=("DX#",))
     ),
     "two columns that nobody named": Layout({"scan_id": STAYS["id"], "dx": codes(0)[:4] * 3}, N),
     "flags": Layout(
-        {**IDS, "401.9": ["1", "0"] * 6, "428.0": ["", "0", "1"] * 4}, 10, Columns(flags=True)
+        {**IDS, "401.9": ["1", "0"] * 6, "428.0": ["", "0", "1"] * 4}, 10, Stated(flags=True)
     ),
 }
 
@@ -139,7 +137,7 @@ STORED: Mapping[str, Callable[[pl.DataFrame, Path], Any]] = {
 LISTED = {"parquet": STORED["parquet"], "jsonl": stored("a.jsonl"), "polars": STORED["polars"]}
 
 
-def found(counted: LabelDataset | PairCount) -> tuple[Any, ...]:
+def found(counted: LabelDataset | Any) -> tuple[Any, ...]:
     ledger = counted.ledger
     readings = (counted if isinstance(counted, LabelDataset) else counted.labels).readings
     kept = (ledger.rows_mapped, dict(ledger.refused), ledger.instances)
@@ -154,7 +152,7 @@ def kept_as(layout: Layout) -> Mapping[str, Callable[[pl.DataFrame, Path], Any]]
     )
 
 
-def loaded(data: Any, hierarchy: Any, stated: Columns) -> LabelDataset:
+def loaded(data: Any, hierarchy: Any, stated: Stated) -> LabelDataset:
     said = {n: value for n, value in asdict(stated).items() if value and n != "called"}
     return audit.load_labels(data, hierarchy, unlisted="refuse", **said)
 
@@ -211,34 +209,34 @@ def test_the_same_is_asked_however_it_is_stored_and_counted(
 
 
 UNDOTTED = {"DX1": ["4019", "", "3605", "0389"] * 3, "PR1": ["3605", "4019", " ", "3961"] * 3}
-CODED: dict[str, tuple[Mapping[str, list[Any]], Columns]] = {
-    "several": ({**IDS, **UNDOTTED}, Columns(label=("DX1", "PR1"), codes=("procedures",))),
-    "as written": ({**IDS, **UNDOTTED}, Columns(label=("DX1", "PR1"), codes=("as-written",))),
-    "long": ({**STAYS, "code": UNDOTTED["PR1"]}, Columns(label=("code",), codes=("procedures",))),
+CODED: dict[str, tuple[Mapping[str, list[Any]], Stated]] = {
+    "several": ({**IDS, **UNDOTTED}, Stated(label=("DX1", "PR1"), codes=("procedures",))),
+    "as written": ({**IDS, **UNDOTTED}, Stated(label=("DX1", "PR1"), codes=("as-written",))),
+    "long": ({**STAYS, "code": UNDOTTED["PR1"]}, Stated(label=("code",), codes=("procedures",))),
     "lists": (
         {**IDS, "code": [["3605", "4019"], [], ["3961"]] * 4},
-        Columns(label=("code",), codes=("procedures",)),
+        Stated(label=("code",), codes=("procedures",)),
     ),
     "joined": (
         {**IDS, "code": ["3605;3961", "4019", "3961"] * 4},
-        Columns(label=("code",), codes=("procedures",), sep=";"),
+        Stated(label=("code",), codes=("procedures",), sep=";"),
     ),
     "begun": (
         {**IDS, "code": ["dx:4019", "px:3961", "dx:0389"] * 4},
-        Columns(label=("code",), codes=("dx:*", "diagnoses")),
+        Stated(label=("code",), codes=("dx:*", "diagnoses")),
     ),
 }
-"""Columns whose code sets are stated: the table, and what is stated."""
+"""Stated whose code sets are stated: the table, and what is stated."""
 
 
-def coded(name: str, path: Path) -> Columns:
+def coded(name: str, path: Path) -> Stated:
     """What is stated of a table, which is written to the path."""
     columns, stated = CODED[name]
     pl.DataFrame(columns).write_parquet(path)
     return replace(stated, id=("id",), where=("id!=s3",))
 
 
-def placed(counted: LabelDataset | PairCount) -> pl.DataFrame:
+def placed(counted: LabelDataset | Any) -> pl.DataFrame:
     return counted.mappings.select("label", "table", "node", "rows")
 
 
@@ -249,18 +247,15 @@ def test_spark_gives_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     pytest.importorskip("pyspark", reason="needs the extra spark")
     from pyspark.sql import SparkSession
 
-    from audit.counting import spark
-    from audit.data.spark import reading
+    from fixtures.task_counts import counted_by_spark
 
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     different = {}
     building = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     session = building.config("spark.sql.shuffle.partitions", "1").getOrCreate()
 
-    def counted(path: Path, hierarchy: Hierarchy, stated: Columns) -> PairCount:
-        refusing = replace(stated, unlisted="refuse")
-        with reading(str(path), "local[1]", refusing, hierarchy) as read:
-            return spark.count_pairs(read, hierarchy)
+    def counted(path: Path, hierarchy: Hierarchy, stated: Stated) -> Any:
+        return counted_by_spark(path, hierarchy, replace(stated, unlisted="refuse"))
 
     hierarchy = audit.load_hierarchy(TREE)
     for name, layout in LAYOUTS.items():

@@ -133,6 +133,7 @@ def test_the_planted_branch_is_found_and_nothing_else(ignored: str, tmp_path: Pa
     assert {*cases} == labelled
 
 
+@pytest.mark.slow
 def test_a_node_that_its_labels_explain_folds_them(tmp_path: Path) -> None:
     check, _, _ = found(tmp_path, 1, "b", 480)
     assert len(check["findings"]) == 1

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import audit
 from fixtures.audited_worlds import MOST_CANDIDATES, audited, proposed, told
+from fixtures.examples import named
 from fixtures.searches import SEARCHES, Proposal, Record, Said, Told, World, proposals
 from fixtures.searches_of_chance import (
     SEARCHES_OF_CHANCE,
@@ -507,7 +508,15 @@ BODIES = {
 }
 
 
-@pytest.mark.parametrize("world", BODIES.values(), ids=BODIES)
+LARGE = (
+    "two pairs",
+    "pairs of many small pairs",
+    "pairs that age brings about",
+    "pairs of persons",
+)
+
+
+@pytest.mark.parametrize("world", named(BODIES, *LARGE))
 def test_pairs_are_told_as_a_search_finds_them(world: World) -> None:
     holds(world)
 

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-import audit
 from fixtures.audited_worlds import coded, told
+from fixtures.coded import icd9cm
+from fixtures.examples import named
 from fixtures.searches_of_codes import SEARCHES_OF_CODES, Coded, Codes, Row, proposals
 from tests.laws.test_checks import alike, mends, said
 
 
 @cache
 def codes() -> Codes:
-    known = audit.load_hierarchy("icd9cm")
+    known = icd9cm()
     nodes = list(zip(known.nodes, known.titles, known.assignable.tolist(), strict=True))
     complete = frozenset(node for node, _, may in nodes if may)
     assert known.integrity is not None
@@ -90,7 +91,7 @@ WORLDS = {
 }
 
 
-@pytest.mark.parametrize("given", WORLDS.values(), ids=WORLDS)
+@pytest.mark.parametrize("given", named(WORLDS, "others"))
 def test_checks_of_codes_say_what_a_search_finds(given: list[Row], tmp_path: Path) -> None:
     world, result = Coded(tuple(given), codes()), coded(given, tmp_path)
     for check, search in SEARCHES_OF_CODES.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -242,6 +243,7 @@ def test_runs_of_two_hierarchies_are_refused(old: audit.AuditResult) -> None:
         )
 
 
+@pytest.mark.slow
 def test_findings_are_new_gone_worse_and_better(old: audit.AuditResult) -> None:
     worse = audited({**drawn(3000, 1, {}), **repeated([(400, ["lung", "asthma"])])},
                     tree(*BODY, labelled_ancestors="fault"))  # fmt: skip
@@ -374,6 +376,7 @@ def test_counts_of_nearly_all_compare_as_equal() -> None:
     assert "asthma" not in told
 
 
+@pytest.mark.slow
 def test_few_rows_that_differ_are_told_of() -> None:
     sizes = [600, 300, 80, 90, 0, 300]
     one_more, more = [601, *sizes[1:]], [660, *sizes[1:]]
@@ -384,31 +387,34 @@ def test_few_rows_that_differ_are_told_of() -> None:
     assert not shared(sizes, one_more, persons=False)["few_rows_differ"]
 
 
+@cache
+def beside(n: int, persons: bool) -> audit.AuditResult:
+    """Of a thousand records, so many with a label beside one above it."""
+    faults = tree("asthma cough < lung", labelled_ancestors="fault")
+    rows = repeated([(n, ["lung", "asthma"]), (1000 - n, ["cough"])])
+    return audit.run_audit(labelled(faults, rows, persons=persons))
+
+
 def changes(old: int, new: int, *, persons: bool) -> dict[str, int]:
     """What becomes of the finding that labels stand beside one above them."""
-    faults = tree("asthma cough < lung", labelled_ancestors="fault")
-    runs = [
-        audit.run_audit(
-            labelled(
-                faults, repeated([(n, ["lung", "asthma"]), (1000 - n, ["cough"])]), persons=persons
-            )
-        )
-        for n in (old, new)
-    ]
+    runs = [beside(n, persons) for n in (old, new)]
     checks = {check["name"]: check for check in audit.compare_runs(*runs).shared()["checks"]}
     found: dict[str, int] = checks["parent_and_child"]["changes"]
     return {change: n for change, n in found.items() if n}
 
 
-def test_a_finding_changes_only_where_told_numbers_do() -> None:
-    assert changes(100, 200, persons=True) == changes(100, 200, persons=False) == {"worse": 1}
-    assert changes(200, 100, persons=True) == {"better": 1}
-    assert changes(0, 100, persons=True) == {"new": 1}
-    assert changes(100, 0, persons=True) == {"gone": 1}
-    assert changes(0, 9, persons=False) == {"new": 1}
-    assert changes(0, 9, persons=True) == {"limit": 1}
-    assert changes(5, 20, persons=False) == {"worse": 1}
-    assert changes(5, 20, persons=True) == {"same": 1}
+@pytest.mark.parametrize(
+    ("old", "new", "persons", "change"),
+    [
+        (100, 200, True, "worse"), (100, 200, False, "worse"), (200, 100, True, "better"),
+        (0, 100, True, "new"), (100, 0, True, "gone"), (0, 9, False, "new"), (0, 9, True, "limit"),
+        (5, 20, False, "worse"), (5, 20, True, "same"),
+    ],
+)  # fmt: skip
+def test_a_finding_changes_only_where_told_numbers_do(
+    old: int, new: int, persons: bool, change: str
+) -> None:
+    assert changes(old, new, persons=persons) == {change: 1}
 
 
 @pytest.mark.slow

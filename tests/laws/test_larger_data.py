@@ -31,6 +31,7 @@ def same(found: audit.AuditResult, wanted: audit.AuditResult) -> None:
     assert found.cases.collect().equals(wanted.cases.collect())
 
 
+@pytest.mark.slow
 @given(label_worlds(), st.integers(1, 9), st.booleans(), st.data())
 def test_in_parts_of_any_size_all_is_as_in_one(
     world: World, batch: int, listed: bool, data: st.DataObject
@@ -79,6 +80,7 @@ def rows_of(release: Planted) -> pl.DataFrame:
     return pl.DataFrame(rows, KINDS, orient="row")
 
 
+@pytest.mark.slow
 def test_instances_of_hundreds_of_labels_are_counted_as_a_few_are() -> None:
     random = Random(6)
     leaves = [f"{side}{n:03}" for side in "abcd" for n in range(65)]

@@ -111,6 +111,7 @@ def test_metrics_of_one_answer_an_instance_equal_plain_python(
     same(rows_of(result), wanted_rows(world, True, levels == "paper"))
 
 
+@pytest.mark.slow
 @given(score_worlds())
 def test_metrics_of_any_number_of_answers_equal_plain_python(world: World) -> None:
     assume(not world.predictions(single_label=False).closed)  # else both are closed upwards first

@@ -5,14 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from audit.hierarchies.hierarchy import Hierarchy
-from audit.runs.audit import run_audit
-from audit.runs.folder import write_run
-from audit.runs.instances import write_instances
-from fixtures.explored import Visitor, entered
+from audit import Hierarchy
+from fixtures.explored import Visitor, entered, kept
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted
-from fixtures.sealed_files import reseal
 
 HOSTILE = '"><script>alert(1)</script>'
 WIDE = 51
@@ -38,12 +34,7 @@ def folder(hierarchy: Hierarchy, tmp_path_factory: pytest.TempPathFactory) -> Pa
     labels = {"all": ["a1", *wide], "two": ["d", "b1"], HOSTILE: ["a1", "b1"], "none": []}
     dataset = labelled(hierarchy, labels)
     predictions = predicted(dataset, {"all": {"a1": 0.9}, "two": {"d": 0.7, "a1": 0.6}})
-    run = write_run(
-        run_audit(dataset, predictions=predictions), tmp_path_factory.mktemp("window") / "run"
-    )
-    write_instances(run, dataset, predictions)
-    reseal(run)
-    return run
+    return kept(dataset, predictions, tmp_path_factory.mktemp("window") / "run")
 
 
 @pytest.fixture(scope="session")

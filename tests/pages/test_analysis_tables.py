@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from audit.analyses.concepts import declared as of_concepts
-from audit.analyses.entailment import declared as of_tuples
-from audit.analyses.explanations import declared as of_explanations
-from audit.analyses.preference import analysis as of_preference
-from audit.base.declared import Columns, Mark, Table, chance, count, key, share, text
-from audit.base.figures import Dots
-from audit.results.shared_tables import Sentence
-from audit.sharing.told import Rounding
+from fixtures.registered import OF_ANALYSES, Rounding, Sentence, figures, kinds
 from reports.analysis import analyses
 from reports.page import page
 from reports.render import ShownTable, table
 
-ROOMS: Mapping[str, tuple[Mapping[str, Table], Columns]] = {
-    "concepts": (of_concepts.TABLES, of_concepts.FACTS),
-    "entailment": (of_tuples.TABLES, of_tuples.FACTS),
-    "explanations": (of_explanations.TABLES, of_explanations.FACTS),
-    "preference": (of_preference.TABLES, of_preference.FACTS),
-}
 TABLES = {
-    f"{room}.{name}": one for room, (every, _) in ROOMS.items() for name, one in every.items()
+    f"{room}.{name}": one for room, (every, _) in OF_ANALYSES.items() for name, one in every.items()
 }
 HOSTILE = '</td><script>alert("\u202e")</script>&amp;' + "long" * 30
 BINS = {"bin": 10, "totals": {"instances": 1000}, "about": [], "note": ""}
 
 
-def row(columns: Columns, place: int, kind: str) -> dict[str, Any]:
+def row(columns: kinds.Columns, place: int, kind: str) -> dict[str, Any]:
     """A row whose texts are hostile, and whose numbers are there, 0, negative or not told."""
     number = {"some": 25 + place, "none": None, "zero": 0, "odd": -0.25}[kind]
     return {
@@ -78,7 +64,7 @@ def test_a_table_is_drawn_of_any_rows_within_its_first() -> None:
 
 
 def chapters(name: str, rows: int, kind: str = "some") -> tuple[str, list[Any]]:
-    every, facts = ROOMS[name]
+    every, facts = OF_ANALYSES[name]
     part = {one: [row(of.columns, place, kind) for place in range(rows)]
             for one, of in every.items()}  # fmt: skip
     declared = {
@@ -101,7 +87,7 @@ def chapters(name: str, rows: int, kind: str = "some") -> tuple[str, list[Any]]:
 
 
 def test_a_chapter_shows_few_tables_and_folds_the_others() -> None:
-    for name in ROOMS:
+    for name in OF_ANALYSES:
         html, (seen, further) = chapters(name, 30)
 
         assert 1 <= len(seen.tables) <= 6
@@ -112,27 +98,27 @@ def test_a_chapter_shows_few_tables_and_folds_the_others() -> None:
 
 
 def test_a_table_that_tells_nothing_is_left_out() -> None:
-    for name in ROOMS:
+    for name in OF_ANALYSES:
         _, made = chapters(name, 3, "none")
 
-        every = {one.title: one for one in ROOMS[name][0].values()}
+        every = {one.title: one for one in OF_ANALYSES[name][0].values()}
         for shown in (one for chapter in made for one in chapter.tables if one.title in every):
             kinds = {one.kind for one in every[shown.title].columns.values() if one.heading}
             assert kinds <= {"text", "whole", "setting", "exact", "count"}
 
 
 def test_a_plugins_analysis_is_drawn_by_its_declaration() -> None:
-    columns = Columns(
-        key("group_of", "Group"),
-        share("share", "Share", of="k n", ends="low high", mark=Mark()),
-        count("k n"),
-        chance("p"),
+    columns = kinds.Columns(
+        kinds.key("group_of", "Group"),
+        kinds.share("share", "Share", of="k n", ends="low high", mark=kinds.Mark()),
+        kinds.count("k n"),
+        kinds.chance("p"),
     )
-    declared = Table(columns, title="Own", row="a group", first=2,
-                     figures=(Dots(value="share", name="group_of"),))  # fmt: skip
+    declared = kinds.Table(columns, title="Own", row="a group", first=2,
+                     figures=(figures.Dots(value="share", name="group_of"),))  # fmt: skip
     rows = [{"group_of": f"group_{place}", "share": 0.5, "low": 0.4, "high": 0.6, "k": 20, "n": 40,
              "p": 0.01} for place in range(3)]  # fmt: skip
-    facts = Columns(text("made_by", "Made by"), count("left_out", "Left out"))
+    facts = kinds.Columns(kinds.text("made_by", "Made by"), kinds.count("left_out", "Left out"))
     view = {
         "rounding": None,
         "analyses": {"own": {
@@ -155,7 +141,11 @@ def test_a_plugins_analysis_is_drawn_by_its_declaration() -> None:
 
 
 def test_a_sentence_is_told_of_rows_that_have_its_numbers() -> None:
-    declared = {"rows": Table(Columns(text("who"), share("share", of="k n"), count("k n")))}
+    declared = {
+        "rows": kinds.Table(
+            kinds.Columns(kinds.text("who"), kinds.share("share", of="k n"), kinds.count("k n"))
+        )
+    }
     rows = [
         {"who": "all", "share": 0.5, "k": 25, "n": 55},
         {"who": "few", "share": None, "k": 5, "n": 55},
@@ -163,7 +153,7 @@ def test_a_sentence_is_told_of_rows_that_have_its_numbers() -> None:
     ]
     sentence = Sentence("[Of {n} {k} are told: {share}.]", "rows", where={"who": ["all"]})
 
-    said = sentence.said({"facts": {}, "rows": rows}, Columns(), declared,
+    said = sentence.said({"facts": {}, "rows": rows}, kinds.Columns(), declared,
                          Rounding(10, {"instances": 1000}))  # fmt: skip
 
     assert said == "Of about 55 about 25 are told: 50%."

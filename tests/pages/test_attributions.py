@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from audit.explorer import record_page
 from fixtures.explained_notes import HOSTILE, SCORES, TOKENS, write_notes
 from fixtures.explored import Visitor, entered
 from reports.words import printable
@@ -97,7 +96,7 @@ def test_what_an_address_asks_for_and_is_not_there_is_the_first(reader: Visitor)
 def test_many_tokens_are_cut_and_it_is_said(
     reader: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(record_page, "MOST_TOKENS", 2)
+    monkeypatch.setattr("audit.explorer.record_page.MOST_TOKENS", 2)
     text = page_of(reader, "both")
 
     assert "3 more tokens are not shown" in text

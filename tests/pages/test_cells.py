@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from audit.base.declared import Columns, count
+from fixtures.registered import kinds
 from reports.cells import cell
 
-COLUMNS = Columns(count("k", "k", among="n"), count("n"))
+COLUMNS = kinds.Columns(kinds.count("k", "k", among="n"), kinds.count("n"))
 BINS = {"bin": 10}
 
 

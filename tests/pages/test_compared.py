@@ -8,12 +8,9 @@ from typing import Any
 
 import pytest
 
-from audit.base.errors import RenderError
-from audit.runs.audit import run_audit
-from audit.runs.compare.comparison import compare_runs
-from audit.runs.history import history_of
-from audit.runs.shared_runs import SharedRun
+from audit import AuditError, compare_runs, run_audit
 from fixtures.labelled import labelled, repeated, tree
+from fixtures.leaving import SharedRun, history_of
 from reports.compared import chapters, comparison_html, history, history_html
 from reports.render import ShownTable
 
@@ -83,7 +80,7 @@ def test_two_runs_of_one_dataset_differ_in_nothing() -> None:
 
 
 def test_what_cannot_be_rendered_is_a_clear_error(shared: dict[str, Any]) -> None:
-    with pytest.raises(RenderError, match=r"comparison\.html could not be rendered"):
+    with pytest.raises(AuditError, match=r"comparison\.html could not be rendered"):
         comparison_html({name: one for name, one in shared.items() if name != "causes"})
 
 

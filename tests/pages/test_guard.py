@@ -9,10 +9,8 @@ from urllib.parse import quote
 
 import pytest
 
-from audit.explorer.application import listening_at
-from audit.explorer.guard import HEADERS
-from audit.explorer.opened import open_run
-from fixtures.explored import SECRET, Visitor, served
+from fixtures.explored import SECRET, Visitor, listening_at, open_run, served
+from fixtures.registered import HEADERS
 
 
 @pytest.fixture

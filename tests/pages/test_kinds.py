@@ -11,29 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.base.declared import (
-    NONE,
-    Columns,
-    Kind,
-    Mark,
-    Table,
-    chance,
-    count,
-    difference,
-    estimate,
-    exact,
-    factor,
-    mean,
-    metric,
-    node,
-    ratio,
-    setting,
-    share,
-    text,
-    total,
-    whole,
-)
-from audit.base.figures import Curve, Dots, Figure, Graph, Icicle, Matrix
+from fixtures.registered import figures, kinds
 from fixtures.results import HOSTILE_TITLES
 from reports import words
 from reports.figures import draw
@@ -41,25 +19,28 @@ from reports.findings import Verdict
 from reports.page import page
 from reports.render import chapter, table
 
-OF = Columns(
-    node("node", "Node", title="title"),
-    text("name above", "Name|Above"),
-    count("k", "k", among="n"), count("n"), exact("all", "All", reason="a total"),
-    share("share", "Share", of="k n", ends="low high", mark=Mark(limit="limit", reference="mean")),
-    whole("depth", "Depth"), setting("limit", "Limit"), total("sum", "Sum"),
-    mean("mean", "Mean", n="n", unit="%", mark=Mark()), factor("expected", "Expected", of="k n"),
-    estimate("kappa", "Kappa", n="n", reason="a test", ends="kappa_low kappa_high", mark=Mark()),
-    ratio("ratio", "Ratio", of="k expected", mark=Mark()),
-    difference("apart", "Apart", of="share share", mark=Mark()),
-    metric("value", "Value", by="name", n="n", mark=Mark()), chance("q", "q"),
+OF = kinds.Columns(
+    kinds.node("node", "Node", title="title"),
+    kinds.text("name above", "Name|Above"),
+    kinds.count("k", "k", among="n"), kinds.count("n"), kinds.exact("all", "All", reason="a total"),
+    kinds.share("share", "Share", of="k n", ends="low high",
+                mark=kinds.Mark(limit="limit", reference="mean")),
+    kinds.whole("depth", "Depth"), kinds.setting("limit", "Limit"), kinds.total("sum", "Sum"),
+    kinds.mean("mean", "Mean", n="n", unit="%", mark=kinds.Mark()),
+    kinds.factor("expected", "Expected", of="k n"),
+    kinds.estimate("kappa", "Kappa", n="n", reason="a test", ends="kappa_low kappa_high",
+                   mark=kinds.Mark()),
+    kinds.ratio("ratio", "Ratio", of="k expected", mark=kinds.Mark()),
+    kinds.difference("apart", "Apart", of="share share", mark=kinds.Mark()),
+    kinds.metric("value", "Value", by="name", n="n", mark=kinds.Mark()), kinds.chance("q", "q"),
 )  # fmt: skip
-FIGURES: tuple[Figure, ...] = (
-    Dots(value="share", name="node", panel="above", series="name"),
-    Curve(x="depth", value="kappa", series="name"),
-    Curve(x="name", value="share"),
-    Matrix(row="name", column="above", value="share"),
-    Graph(source="name", target="above", value="k"),
-    Icicle(node="node", parent="parent", value="k", tone="tone"),
+FIGURES: tuple[figures.Figure, ...] = (
+    figures.Dots(value="share", name="node", panel="above", series="name"),
+    figures.Curve(x="depth", value="kappa", series="name"),
+    figures.Curve(x="name", value="share"),
+    figures.Matrix(row="name", column="above", value="share"),
+    figures.Graph(source="name", target="above", value="k"),
+    figures.Icicle(node="node", parent="parent", value="k", tone="tone"),
 )
 ROUNDED = {"bin": 10, "totals": {"instances": 5000}}
 numbers = st.one_of(st.none(), st.floats(-2, 2, allow_nan=False))
@@ -83,7 +64,7 @@ def numbered(given: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return words.printable([{**row, "node": f"n{at}"} for at, row in enumerate(given)])
 
 
-def shown(drawn: Table, given: list[dict[str, Any]], rounding: Any) -> str:
+def shown(drawn: kinds.Table, given: list[dict[str, Any]], rounding: Any) -> str:
     made = chapter("Kinds", [table(drawn, given, rounding)], anchor="kinds")
     return page(
         "report.html.jinja", title="t", stated="", band="", foot="", paper=True, where="w",
@@ -93,14 +74,14 @@ def shown(drawn: Table, given: list[dict[str, Any]], rounding: Any) -> str:
 
 
 def test_every_kind_stands_in_the_table() -> None:
-    assert {one.kind for one in OF.values()} | {"end"} == {*get_args(Kind)}
-    assert NONE not in OF
+    assert {one.kind for one in OF.values()} | {"end"} == {*get_args(kinds.Kind)}
+    assert kinds.NONE not in OF
 
 
 @given(rows, st.sampled_from([None, ROUNDED]))
 def test_hostile_text_stays_text_in_every_kind(given: list[dict[str, Any]], rounding: Any) -> None:
     given = numbered(given)
-    html = shown(Table(OF, title="Kinds"), given, rounding)
+    html = shown(kinds.Table(OF, title="Kinds"), given, rounding)
 
     assert len(re.findall("<script|<img|onmouseover='", html)) == 0
     assert "{{" not in html or any("{{" in str(row) for row in given)
@@ -113,7 +94,11 @@ def test_hostile_text_stays_text_in_every_kind(given: list[dict[str, Any]], roun
 @given(rows)
 def test_a_rounded_count_below_eleven_is_never_written(given: list[dict[str, Any]]) -> None:
     told = [{**row, "k": 5, "n": 5} for row in numbered(given)]
-    made = table(Table(Columns(count("k", "k", among="n"), count("n"))), told, ROUNDED)
+    made = table(
+        kinds.Table(kinds.Columns(kinds.count("k", "k", among="n"), kinds.count("n"))),
+        told,
+        ROUNDED,
+    )
 
     assert made is not None
     assert {cell.text for line in made.rows for cell in line} == {"<11 of <11"}
@@ -121,7 +106,9 @@ def test_a_rounded_count_below_eleven_is_never_written(given: list[dict[str, Any
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda one: type(one).__name__)
 @given(given=rows)
-def test_every_figure_is_well_formed_and_inert(figure: Figure, given: list[dict[str, Any]]) -> None:
+def test_every_figure_is_well_formed_and_inert(
+    figure: figures.Figure, given: list[dict[str, Any]]
+) -> None:
     drawn = draw(figure, OF, numbered(given), None)
     if drawn is not None:
         root = ElementTree.fromstring(re.sub("[\x00-\x08\x0b-\x1f\ufffe\uffff]", "", drawn.svg))
@@ -135,7 +122,7 @@ def test_every_figure_is_well_formed_and_inert(figure: Figure, given: list[dict[
 def test_a_table_shows_its_first_rows_and_says_how_many_more(
     given: list[dict[str, Any]], first: int
 ) -> None:
-    made = table(Table(OF, first=first), numbered(given), None)
+    made = table(kinds.Table(OF, first=first), numbered(given), None)
 
     assert made is not None
     assert len(made.rows) == min(first, len(given))
@@ -143,12 +130,14 @@ def test_a_table_shows_its_first_rows_and_says_how_many_more(
 
 
 def test_a_table_across_has_a_column_for_each_value() -> None:
-    of = Columns(text("metric", "Metric"), text("model"), share("v", "Value", of="k n"))
+    of = kinds.Columns(
+        kinds.text("metric", "Metric"), kinds.text("model"), kinds.share("v", "Value", of="k n")
+    )
     given = [
         {"metric": metric, "model": model, "v": v}
         for metric, model, v in (("a", "x", 0.1), ("a", "y", 0.2), ("b", "y", 0.3))
     ]
-    made = table(Table(of, across="model"), given, None)
+    made = table(kinds.Table(of, across="model"), given, None)
 
     assert made is not None
     assert [one.text for one in made.headings] == ["Metric", "x", "y"]

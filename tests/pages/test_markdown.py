@@ -8,8 +8,7 @@ from typing import Any, Protocol
 import pytest
 from markdown_it import MarkdownIt
 
-from audit.runs.audit import run_audit
-from audit.runs.compare.comparison import compare_runs
+from audit import compare_runs, run_audit
 from fixtures.labelled import labelled
 from fixtures.toy import toy
 

@@ -13,18 +13,12 @@ from urllib.parse import unquote
 import polars as pl
 import pytest
 
-from audit.base.errors import PolicyError
-from audit.explorer.application import PAGES
-from audit.explorer.opened import open_run
-from audit.policy.reading import load_policy
-from audit.results.findings import CheckResult, Finding
-from audit.runs.audit import run_audit
-from audit.runs.folder import write_run
-from audit.runs.instances import write_instances
+from audit import AuditError, CheckResult, Finding, load_policy, run_audit, write_run
 from fixtures.drifting import drifting
-from fixtures.explored import Visitor, entered
+from fixtures.explored import Visitor, entered, kept, open_run
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted
+from fixtures.registered import PAGES
 from fixtures.sealed_files import reseal
 from reports.page import html_text
 from reports.words import EXACT
@@ -191,9 +185,7 @@ def test_values_and_bars_on_a_graph_are_those_that_the_guide_names(tmp_path: Pat
     graph = tree("A B < root", "a1 d < A", "b1 d < B")
     dataset = labelled(graph, {"one": ["d"]})
     predictions = predicted(dataset, {"one": {"a1": 0.3, "b1": 0.2, "d": 0.5}})
-    run = write_run(run_audit(dataset, predictions=predictions), tmp_path / "run")
-    write_instances(run, dataset, predictions)
-    reseal(run)
+    run = kept(dataset, predictions, tmp_path / "run")
     with entered(run, show_instances=True) as visitor:
         text = visitor.get("/record", id="one").text
 
@@ -236,7 +228,7 @@ def test_a_waiver_is_pasted_once_it_is_filled_in(visitor: Visitor, tmp_path: Pat
     assert pasted
     policy = tmp_path / "policy.toml"
     policy.write_text(unescape(pasted[0]))
-    with pytest.raises(PolicyError, match=r"owner.*reason.*expires"):
+    with pytest.raises(AuditError, match=r"owner.*reason.*expires"):
         load_policy(policy)
     filled = (
         unescape(pasted[0])

@@ -12,15 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.explorer import pairs
-from audit.explorer.opened import OpenedRun, open_run
-from audit.explorer.pages import partners
-from audit.explorer.rows import ROWS
-from audit.explorer.tables import Shown
-from audit.hierarchies.hierarchy import Hierarchy
-from audit.runs import folder as run_folder
-from audit.runs.audit import run_audit
-from audit.runs.folder import write_run
+from audit import Hierarchy, run_audit, write_run
+from fixtures.explored import ROWS, OpenedRun, Shown, open_run, partners
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
 from fixtures.strategies import hierarchies, label_sets
@@ -34,8 +27,8 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
-        patch.setattr(pairs, "AT_ONCE", 3)
-        patch.setattr(run_folder, "ROWS_OF_GROUP", 3)
+        patch.setattr("audit.explorer.pairs.AT_ONCE", 3)
+        patch.setattr("audit.runs.folder.ROWS_OF_GROUP", 3)
         yield folder
 
 
@@ -188,7 +181,7 @@ def test_the_oldest_orders_are_taken_away(
     zoo: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen(zoo)
-    monkeypatch.setattr(pairs, "MOST_KEPT", 1)
+    monkeypatch.setattr("audit.explorer.pairs.MOST_KEPT", 1)
     (kept,) = own_cache.rglob("*.parquet")
     kept.rename(kept.with_name("older.parquet"))
     seen(zoo)

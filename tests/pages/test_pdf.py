@@ -18,9 +18,9 @@ import pytest
 
 import audit
 import reports
-from audit.base.errors import InputError, RenderError
-from audit.results.result import AuditResult, to_json_bytes
+from audit import AuditError, AuditResult
 from fixtures import pdf_validator, results
+from fixtures.leaving import to_json_bytes
 from fixtures.once import filled_once
 from fixtures.pdf_validator import Validator
 from reports import pdf
@@ -161,7 +161,7 @@ def test_a_process_that_fails_is_one_message_and_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, told: str
 ) -> None:
     stand_in(tmp_path, monkeypatch, source)
-    with pytest.raises(RenderError, match=told) as caught:
+    with pytest.raises(AuditError, match=told) as caught:
         reports.write_pdf(results.empty_result(), tmp_path / "report.pdf")
     assert caught.value.exit_status == 3
     assert "Traceback" not in str(caught.value)
@@ -173,7 +173,7 @@ def test_limits_of_time_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     task = {"html": page, "attached": "{}", "identifier": "0" * 32, "moment": 0,
             "variant": "pdf/a-3a"}  # fmt: skip
     monkeypatch.setattr(pdf, "SECONDS", 1)
-    with pytest.raises(RenderError, match=r"within 1 s\nFound: it takes longer"):
+    with pytest.raises(AuditError, match=r"within 1 s\nFound: it takes longer"):
         pdf._made(task)
     # what is set in this process does not reach the other
     limited = "import sys, reports.pdf as p; p.MEMORY = 100 << 20; sys.exit(p._main())"
@@ -189,14 +189,14 @@ def test_limits_of_time_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_is_fetched(url: str) -> None:
     task = {"html": f"<title>t</title><img src='{url}'>", "attached": "{}", "identifier": "0",
             "moment": 0, "variant": "pdf/a-3a"}  # fmt: skip
-    with pytest.raises(RenderError, match="Error fetching") as caught:
+    with pytest.raises(AuditError, match="Error fetching") as caught:
         pdf._made(task)
     assert url in str(caught.value)
 
 
 def test_an_epoch_that_is_no_number_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
-    with pytest.raises(InputError, match="Found: 'yesterday'"):
+    with pytest.raises(AuditError, match="Found: 'yesterday'"):
         typeset(results.empty_result().shared())
 
 

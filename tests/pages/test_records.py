@@ -6,16 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.explorer.opened import OpenedRun, open_run
-from audit.explorer.records import Records
-from audit.hierarchies.hierarchy import Hierarchy
-from audit.runs.audit import run_audit
-from audit.runs.folder import write_run
-from audit.runs.instances import write_instances
+from audit import Hierarchy
 from fixtures.brute_force import at_or_below, parents_of
+from fixtures.explored import OpenedRun, Records, kept, open_run
 from fixtures.labelled import labelled
 from fixtures.predicted import predicted
-from fixtures.sealed_files import reseal
 
 LABELS = {
     "a": ["cow"], "b": ["dog", "tool"], "c": ["bird", "cow"], "d": ["pet"], "e": [],
@@ -32,10 +27,7 @@ NODES = ["animal", "bird", "cow", "dog", "mammal", "object", "pet", "tool"]
 def run(toy_hierarchy: Hierarchy, tmp_path_factory: pytest.TempPathFactory) -> OpenedRun:
     dataset = labelled(toy_hierarchy, LABELS)
     predictions = predicted(dataset, SCORES)
-    place = tmp_path_factory.mktemp("records")
-    folder = write_run(run_audit(dataset, predictions=predictions), place / "run")
-    write_instances(folder, dataset, predictions)
-    reseal(folder)
+    folder = kept(dataset, predictions, tmp_path_factory.mktemp("records") / "run")
     return open_run(folder, "toy", show_instances=True)
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import reports
-from audit.results.result import AuditResult
-from audit.results.since import twin_of
+from audit import AuditResult
 from fixtures import results
+from fixtures.registered import twin_of
 from reports import core, findings
 from reports.page import html_text
 from reports.words import EXACT, Imprint, printable

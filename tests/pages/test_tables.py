@@ -15,15 +15,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.base.declared import Columns
-from audit.base.stored_tables import defused
-from audit.explorer.opened import open_run
-from audit.explorer.rows import ROWS, Stored
-from audit.explorer.tables import NotThereError, Shown, is_flat, shown_columns
-from audit.hierarchies.hierarchy import Hierarchy
-from fixtures.explored import Visitor, entered
+from audit import Hierarchy
+from fixtures.explored import (
+    ROWS,
+    NotThereError,
+    Shown,
+    Stored,
+    Visitor,
+    defused,
+    entered,
+    is_flat,
+    open_run,
+    shown_columns,
+)
 from fixtures.once import filled_once
 from fixtures.part_runs import HOSTILE, PARTS, write_part_runs
+from fixtures.registered import kinds
 from reports.words import EXACT
 from tests.pages.test_links import follow_all
 
@@ -37,7 +44,7 @@ ROW = st.tuples(
 
 
 def shown(frame: pl.DataFrame) -> Shown:
-    return Shown("own", shown_columns(frame.schema, Columns()), Stored(frame.lazy()))
+    return Shown("own", shown_columns(frame.schema, kinds.Columns()), Stored(frame.lazy()))
 
 
 @given(
@@ -149,6 +156,7 @@ def assert_same(answer: str, frame: pl.DataFrame) -> None:
     assert texts.equals(again)
 
 
+@pytest.mark.slow
 def test_the_csv_of_a_table_is_the_run_s_table(visitor: Visitor, folder: Path) -> None:
     run = open_run(folder, "run", show_instances=True)
     assert run.result.model is not None

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import audit
-from audit.alignment.measure import measure_model
-from audit.measure.measure import measure
-from audit.policy.policy import Policy
 from fixtures.checked import CHECK_OF
 
 CHECK = CHECK_OF["model_confuses"]
@@ -30,10 +26,9 @@ def test_the_first_findings_are_those_that_the_page_names() -> None:
     model = audit.load_predictions(
         DATA / "cifar10_test_probabilities.npy", dataset, classes=classes
     )
-    measured = replace(
-        measure(dataset, Policy()), model=measure_model(dataset, model, Policy(), seed=0)
-    )
-    first = CHECK.run(measured).findings[:2]
+    result = audit.run_audit(dataset, predictions=model)
+    (confused,) = (check for check in result.checks if check.name == CHECK.name)
+    first = confused.findings[:2]
     page = " ".join((CHECK.rule.__doc__ or "").split())
     told = pl.DataFrame(
         [
@@ -48,5 +43,7 @@ def test_the_first_findings_are_those_that_the_page_names() -> None:
     for a, b, observed, expected in told.iter_rows():
         assert f"{a} and {b} ({observed}" in page
         assert f"{expected:.1f}" in page
+    assert result.cases is not None
+    cases = result.cases.collect()
     for finding in first:
-        assert len(CHECK.cases(measured, finding)) == finding.touched
+        assert len(cases.filter(pl.col("finding") == finding.id)) == finding.touched

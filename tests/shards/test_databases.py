@@ -7,10 +7,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from audit.cli.app import app
-from audit.runs.verify import verify_run
+from audit import verify_run
+from fixtures.doors import command
 from fixtures.postgres import SECRET, ingest, server
 
 pytest.importorskip("adbc_driver_postgresql")
@@ -33,9 +32,9 @@ def test_a_run_tells_no_secret_and_is_recomputed(
         ingest(base, "tag", ROWS)
         address = base.replace("postgres@", "secret@")
         asked = [*named, "--no-pdf", "--out"]
-        read = CliRunner().invoke(app, ["run", address, "--sql", QUERY, *asked, str(out)])
+        read = command("run", address, "--sql", QUERY, *asked, out)
         assert read.exit_code == 0, read.output
-        done = CliRunner().invoke(app, ["run", str(tmp_path / "rows.csv"), *asked, str(file)])
+        done = command("run", tmp_path / "rows.csv", *asked, file)
         assert done.exit_code == 0, done.output
         results = [json.loads((run / "result.json").read_text()) for run in (out, file)]
         assert results[0]["ledger"] == results[1]["ledger"]

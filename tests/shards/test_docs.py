@@ -21,10 +21,11 @@ import numpy as np
 import polars as pl
 import pytest
 import typer
-from typer.testing import CliRunner
 
-from audit.cli.app import app
 from fixtures.cases import Case
+from fixtures.doors import app
+from fixtures.doors import command as typed
+from fixtures.registered import HIERARCHY_FORMATS
 from fixtures.sample_runs import DATED, run_command
 from fixtures.tuple_files import SAMPLE, VOTES
 
@@ -247,7 +248,7 @@ def test_commands_run_on_files_of_ones_own(
     for command in own_commands(page):
         if command.startswith("audit run ") and "--out" not in command:
             shutil.rmtree("audit-run", ignore_errors=True)
-        done = CliRunner(env=DATED).invoke(app, shlex.split(command, comments=True)[1:])
+        done = typed(*shlex.split(command, comments=True)[1:], **DATED)
         asked = done.exit_code == 2 and done.stderr.removesuffix("\n")
         said = "\n".join(line.rstrip() for line in str(asked).splitlines())
         assert done.exit_code == 0 or said in page.read_text("utf-8"), (command, done.output)
@@ -290,10 +291,8 @@ def test_policy_example_is_valid(tmp_path: Path) -> None:
 
 
 def test_every_format_is_documented() -> None:
-    from audit.hierarchies import reading as hierarchies
-
     page = (ROOT / "docs" / "formats.md").read_text("utf-8")
-    for known in (*hierarchies.FORMATS, *hierarchies.FOLDERS, *hierarchies.BUILT_IN):
+    for known in HIERARCHY_FORMATS:
         assert f"`{known.name}`" in page
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from audit.cli.app import app
-from audit.runs.read import read_run
+from audit import read_run
+from fixtures.doors import command as run
 
 PAGE = (Path(__file__).parents[2] / "docs" / "fidelity.md").read_text("utf-8")
 TREE = {
@@ -42,7 +42,7 @@ def commands(beginning: str) -> list[str]:
 
 
 def typed(command: str, *further: str) -> Result:
-    return CliRunner().invoke(app, [*shlex.split(command)[1:], *further])
+    return run(*shlex.split(command)[1:], *further)
 
 
 @pytest.fixture

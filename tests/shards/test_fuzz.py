@@ -10,7 +10,7 @@ from fixtures import structured
 from fixtures.damaged import Reader
 from fixtures.fuzzed import READERS
 
-INPUTS = {"counts": 30, "evidence": 30, "runs": 20}
+INPUTS = {"counts": 30, "evidence": 30, "labels": 40, "predictions": 40, "runs": 20}
 """How many files a reader is given, where these are not 60: `scripts/fuzz.py` gives thousands."""
 
 

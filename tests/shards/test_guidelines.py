@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from audit.checks.check import Check
-from audit.measure.measure import Measurements, measure
-from audit.policy.reading import built_in_policy
 from fixtures.checked import CHECK_OF
 from fixtures.coded import icd9cm
 from fixtures.guideline_cases import APART, MISSING, admissions, with_planted
 from fixtures.labelled import labelled
+from fixtures.registered import Check, Measurements, built_in_policy, measure
 
 DATA = os.environ.get("AUDIT_DATA", "")
 pytestmark = pytest.mark.skipif(not DATA, reason="AUDIT_DATA names no folder with the releases")

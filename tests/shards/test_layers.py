@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from audit.analyses.concepts.extraction import Pooling, extract_layers
-from audit.base.errors import InputError
+import audit
+from fixtures.doors import Pooling, extract_layers
 
 torch = pytest.importorskip("torch")
 
@@ -69,7 +69,7 @@ def test_layers_that_give_no_vector_an_instance_are_refused(model: Any, layers: 
     twice = torch.nn.Sequential(model[0], torch.nn.Identity())
     twice.append(twice[1])
     names = [{"twice": "1"}.get(name, name) for name in layers]
-    with pytest.raises(InputError):
+    with pytest.raises(audit.AuditError):
         extract_layers(twice if "twice" in layers else model, [IMAGES], names)
-    with pytest.raises(InputError):
+    with pytest.raises(audit.AuditError):
         extract_layers(model[:2], [IMAGES, IMAGES[..., :4]], ["1"])

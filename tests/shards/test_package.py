@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from audit.cli.run import NEXT
 from fixtures.once import filled_once
+from fixtures.registered import NEXT
 from tests.contract.test_public_api import TWICE
 
 pytestmark = pytest.mark.slow

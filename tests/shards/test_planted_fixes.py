@@ -13,12 +13,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import audit
+from fixtures.coded import icd9cm
 from fixtures.sample_runs import run_command
 
 RELEASE = Path(__file__).parents[2] / "sample_data" / "release_1"
 TABLE = "DIAGNOSES_ICD.csv"
-KNOWN = {node.replace(".", "") for node in audit.load_hierarchy("icd9cm").nodes}
+KNOWN = {node.replace(".", "") for node in icd9cm().nodes}
 
 
 def slip(code: str, kind: str, draws: random.Random) -> str:

@@ -10,8 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import audit
-from audit.alignment.measure import Query
-from audit.policy.rules import PUBLISHED
+from fixtures.registered import PUBLISHED, Query
 
 DATA = Path(os.environ.get("AUDIT_DATA") or "/nowhere") / "softmax"
 

@@ -14,8 +14,7 @@ import polars as pl
 import pytest
 
 import audit
-from audit.data.dataset import LabelDataset
-from audit.results.result import AuditResult
+from audit import AuditResult, LabelDataset
 
 DATA = os.environ.get("AUDIT_DATA", "")
 pytestmark = [

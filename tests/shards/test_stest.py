@@ -13,10 +13,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from audit.analyses.preference.analysis import measure_preference
-from audit.analyses.preference.settings import Preferring
-from audit.hierarchies.formats import wordnet
-from audit.measure.measure import Found
+from fixtures.doors import Preferring, measure_preference, wordnet
+from fixtures.registered import Found
 
 DATA = os.environ.get("AUDIT_DATA", "")
 WORDNET = Path("/usr/share/wordnet")

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import audit
-from audit.hierarchies.hierarchy import Hierarchy
-from audit.policy.policy import Policy
+from audit import Hierarchy, Policy
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted
 

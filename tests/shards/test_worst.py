@@ -15,10 +15,8 @@ import polars as pl
 import pytest
 
 import audit
-from audit.policy.rules import Exclusive
-from audit.results.findings import Finding
-from audit.results.order import OF_ONE, TEN, between
-from audit.results.result import AuditResult
+from audit import AuditResult, Finding
+from fixtures.registered import OF_ONE, TEN, between
 from fixtures.sample_runs import RELEASE_1, RELEASE_2, SAMPLE_DATA
 
 DATA = Path(os.environ.get("AUDIT_DATA", ""))
@@ -57,7 +55,8 @@ def labelled(labels: str, hierarchy: str) -> tuple[AuditResult, IsPlanted]:
     both = [pl.DataFrame({"instance": faulty, "label": [node] * len(faulty)}) for node in (a, b)]
     stray = pl.DataFrame({"instance": faulty[:3], "label": ["no such"] * 3})
     dataset = audit.LabelDataset.from_rows(pl.concat([rows, *both, stray]).unique(), known)
-    policy = audit.Policy(exclusive=(Exclusive(nodes=(a, b), reason="Planted."),))
+    apart = {"nodes": (a, b), "reason": "Planted."}
+    policy = audit.Policy.model_validate({"exclusive": [apart]})
     return audit.run_audit(dataset, policy), lambda one: one.check == "sibling_exclusive"
 
 

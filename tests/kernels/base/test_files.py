@@ -17,12 +17,11 @@ import xlsxwriter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit import Hierarchy, limits, load_labels
 from audit.base.errors import HierarchyError, InputError
 from audit.base.files import open_bytes, read_bytes, read_json, read_lines, read_text, refuse_pickle
-from audit.base.limits import UNPACKED, limits, refuse_pairs, stated_limits
+from audit.base.limits import UNPACKED, refuse_pairs, stated_limits
 from audit.base.tables import open_table
-from audit.data.dataset import load_labels
-from audit.hierarchies.hierarchy import Hierarchy
 
 
 def written(folder: Path, name: str, content: bytes) -> Path:
@@ -151,6 +150,7 @@ def test_a_hierarchy_as_deep_as_the_limit() -> None:
             _ = chain(11).closure
 
 
+@pytest.mark.slow
 def test_a_cycle_of_very_many_nodes() -> None:
     around = [f"n{number}" for number in range(3_000)]
     edges = pl.DataFrame({"child": around, "parent": [*around[1:], around[0]]})

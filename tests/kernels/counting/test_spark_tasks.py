@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit import Hierarchy
 from audit.counting import spark
-from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain
 from fixtures.brute_force_counts import Spelled, entailed, in_line, record_counts
 from fixtures.examples import examples

@@ -19,6 +19,7 @@ from audit.data.columns import Columns, stripped
 from audit.data.placing import place, placed
 from audit.data.resolving import IDS, LABELS, Request, resolved
 from fixtures.coded import icd9cm, icd10cm
+from fixtures.examples import examples
 
 CODES = ("401.9", "250.00", "428.0", "V58.67", "E885.9", "414.01", "584.9", "38.93")
 SIGNS = st.text(alphabet="aXcz19:.|( )-", min_size=1, max_size=4)
@@ -85,6 +86,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
+@examples(25)
 @given(st.lists(st.sampled_from(CODES), min_size=4, unique=True), st.integers(1, 6))
 def test_what_is_offered_reads_what_it_says(way: str, codes: list[str], clean: int) -> None:
     """Rows of which a third or more are written in another way, read as the question offers."""
@@ -141,7 +143,7 @@ def test_a_layout_of_both_versions_refuses_those_of_the_other_as_such() -> None:
 
 TREE = audit.load_hierarchy({"animal": {"pet": {"cat": {}, "dog": {}}, "fox": {}}, "plant": {}})
 LEAVES = ("cat", "dog", "fox", "plant")
-ICD10, ICD9 = (audit.load_hierarchy(name) for name in ("icd10cm", "icd9cm"))
+ICD10, ICD9 = icd10cm(), icd9cm()
 TENTH = ("I10", "E11.9", "E785", "N179", "J44.9", "K219", "D649", "R079")
 
 

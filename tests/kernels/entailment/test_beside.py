@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit import CheckResult
 from audit.analyses.entailment.analysis import Entailment
 from audit.analyses.entailment.answers import (
     read_generations,
@@ -24,7 +25,6 @@ from audit.base.errors import InputError, SchemaError
 from audit.base.plurals import filled
 from audit.base.progress import silent
 from audit.data.records import Records
-from audit.results.findings import CheckResult
 from fixtures.doors import read_entailment
 from fixtures.entailed import Stated, dataset_of, measured_tuples, stated
 

@@ -163,6 +163,7 @@ def values(found: pl.DataFrame) -> dict[str, float]:
     return dict(found.select("measure", "value").iter_rows())
 
 
+@pytest.mark.slow
 def test_intervals_are_percentiles_of_what_scikit_learn_says_with_weights() -> None:
     asked, given = questions_of(sample()), model(sample())
     score = asked.rows.join(given, on="id", maintain_order="left")["score"].to_numpy()

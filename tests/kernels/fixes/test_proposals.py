@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import audit
+from audit import AuditResult
 from audit.checks import CHECKS
 from audit.checks.shared.proposals import PROPOSED
-from audit.results.result import AuditResult
 from fixtures.coded import icd9cm
 
 CODES = {"cardiac": ["401.9", "427.31", "428.0", "414.01"], "sugar": ["250.00", "272.4", "585.9"]}

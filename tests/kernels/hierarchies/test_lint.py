@@ -10,11 +10,10 @@ import numpy as np
 import polars as pl
 from hypothesis import given
 
+from audit import Hierarchy, Policy
 from audit.counting.residual_nodes import residual_nodes
-from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9
 from audit.hierarchies.lint import RULES, LintFinding, lint_hierarchy
-from audit.policy.policy import Policy
 from fixtures.coded import icd9cm
 from fixtures.examples import examples
 from fixtures.labelled import tree

@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from audit import Hierarchy
+from audit import AuditError, Hierarchy, load_hierarchy
 from audit.base.dag import SYNTHETIC_ROOT
-from audit.base.errors import AuditError, HierarchyError, InputError, SchemaError
+from audit.base.errors import HierarchyError, InputError, SchemaError
 from audit.base.readings import AskedError
 from audit.hierarchies.formats import wordnet
-from audit.hierarchies.reading import load_hierarchy
 from fixtures.wordnet_files import Synset, write_wordnet
 
 DOGS = {("cat", "animal"), ("dog", "animal"), ("poodle", "dog")}

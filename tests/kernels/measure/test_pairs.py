@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from audit import Policy
 from audit.counting import pair_table
 from audit.counting.counts import PairRecords
 from audit.engine.pairs.margins import Strata
@@ -21,7 +22,6 @@ from audit.engine.statistics.grouped import Grouped
 from audit.measure import pair_excess
 from audit.measure.measure import Measurements, measure
 from audit.measure.reported_pairs import that_matter
-from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.planted_pairs import planted
@@ -53,11 +53,11 @@ def test_blocks_change_nothing_and_are_counted(monkeypatch: pytest.MonkeyPatch) 
     dataset = planted(0, tree=False, grouped=True).dataset()
     policy = stated(least_joint=2, false_discovery_rate=0.9)
     at_once = measure(dataset, policy)
-    monkeypatch.setattr(pair_table, "PAIRS_AT_ONCE", 7)
+    monkeypatch.setattr(pair_table, "PAIRS_AT_ONCE", 53)
     told: list[tuple[object, ...]] = []
     in_blocks = measure(dataset, policy, progress=lambda *step: told.append(step))
     lines = len(whole(at_once))
-    blocks = [("judging pairs", done, None, "pairs") for done in range(7, lines, 7)]
+    blocks = [("judging pairs", done, None, "pairs") for done in range(53, lines, 53)]
 
     assert whole(in_blocks).equals(whole(at_once))
     assert in_blocks.excess.found.equals(at_once.excess.found)

@@ -13,14 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.base.errors import AuditError, InputError, PolicyError, SchemaError
+from audit import AuditError, Hierarchy, LabelDataset, Policy
+from audit.base.errors import InputError, PolicyError, SchemaError
 from audit.base.settings import WITH_POLICY
-from audit.data.dataset import LabelDataset
 from audit.hierarchies.coding import Companions
-from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.rule_book import associations, first_association, refuse_contradictions
 from audit.measure.validity import VALIDITY, days_of, validity
-from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy
 from audit.policy.rules import Companion, Expected
 from audit.policy.statements import CodeDates, Spell, as_days, read_code_dates

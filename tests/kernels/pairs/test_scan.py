@@ -14,11 +14,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from audit import Hierarchy
 from audit.base.dag import FloatArray
 from audit.engine.pairs.margins import NO_STRATUM, length_cuts, strata_of
 from audit.engine.pairs.scan import FINDS, Meets, Rules, Scan, strength_of
 from audit.engine.statistics.association import poisson_p_value
-from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force_scan as oracle
 from fixtures import brute_force_strata as plain
 from fixtures.brute_force import Pair

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from audit import Hierarchy, WeightedDag
 from audit.base.errors import SchemaError
-from audit.data.weighted_dag import WeightedDag
-from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.brute_force import at_or_below, parents_of
 from fixtures.labelled import tree
 from fixtures.strategies import hierarchies

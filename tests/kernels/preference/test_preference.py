@@ -13,9 +13,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from audit import AuditError
 from audit.analyses.preference.analysis import measure_preference
 from audit.analyses.preference.settings import Preferring
-from audit.base.errors import AuditError
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Found
 from fixtures.wordnet_files import Synset, write_wordnet

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from audit import AuditResult, CheckResult, Finding
 from audit.base.declared import Columns, count, share
 from audit.results.binned import told_check, told_findings, told_metrics
 from audit.results.finding_lines import EXACTLY
-from audit.results.findings import CheckResult, Finding, Part, Severity
-from audit.results.result import AuditResult
+from audit.results.findings import Part, Severity
 from audit.results.view import finding_view
 from audit.sharing.told import Rounding
 from fixtures import results

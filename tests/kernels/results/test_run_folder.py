@@ -12,18 +12,16 @@ import pytest
 from typer.testing import Result
 
 import reports
+from audit import AuditResult, CheckResult, read_run, run_audit, write_run
 from audit.base.errors import InputError, OutputError, RenderError
 from audit.checks import CHECKS
 from audit.checks.check import Check
 from audit.measure.measure import Measurements
-from audit.results.findings import CheckResult
-from audit.results.result import AuditResult, to_json_bytes
+from audit.results.result import to_json_bytes
 from audit.runs import audit as run_module
 from audit.runs import folder as run_folder
 from audit.runs import manifest
-from audit.runs.audit import run_audit
-from audit.runs.folder import rewriting_run, seal_reports, write_run, write_tables, writing_run
-from audit.runs.read import read_run
+from audit.runs.folder import rewriting_run, seal_reports, write_tables, writing_run
 from audit.runs.sealed_run import SealedRun
 from fixtures.doors import command
 from fixtures.labelled import labelled, repeated, tree

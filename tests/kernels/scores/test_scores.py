@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -30,7 +31,7 @@ TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not inst
 
 
 def has_cuda() -> bool:
-    if find_spec("torch") is None:
+    if find_spec("torch") is None or not Path("/dev/nvidiactl").exists():
         return False
     import torch
 

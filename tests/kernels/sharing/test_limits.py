@@ -161,6 +161,7 @@ def found(result: audit.AuditResult) -> dict[str, list[str]]:
     return {name: told[name] for name in OF_LIMITS}
 
 
+@pytest.mark.slow
 @given(worlds())
 def test_counts_in_the_same_classes_give_the_same_findings_of_limits(
     both: tuple[Times, Times],

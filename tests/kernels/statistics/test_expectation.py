@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit import Hierarchy
 from audit.engine.pairs.margins import Strata, count_margins, strata_from
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.statistics import expectation as subject
@@ -22,7 +23,6 @@ from audit.engine.statistics.expectation import (
     label_pairs,
     pairs_found,
 )
-from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.labelled import labelled
 from fixtures.planted_pairs import planted
 from fixtures.toy import toy

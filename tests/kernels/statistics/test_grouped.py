@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from audit import Policy
 from audit.counting.pair_verdicts import CHANCES, TOLD
 from audit.engine.pairs import sums
 from audit.engine.pairs.pair_counts import count_pairs
@@ -22,7 +23,6 @@ from audit.engine.pairs.sums import UNIT, weighed_sums
 from audit.engine.statistics import grouped as grouped_records
 from audit.engine.statistics.grouped import joint_weights
 from audit.measure.measure import Measurements, measure
-from audit.policy.policy import Policy
 from fixtures import brute_force_scan as oracle
 from fixtures.brute_force import above
 from fixtures.examples import examples

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.stats import false_discovery_control, gamma, poisson
 
+from audit import Hierarchy
 from audit.checks.rules.split_leak import chance_of_unseen, unseen_by_chance
 from audit.engine.statistics.association import poisson_p_value, shrunk_ratio
 from audit.engine.statistics.fdr import Family, benjamini_hochberg, pairs_apart, threshold
-from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.brute_force import above, parents_of
 from fixtures.strategies import hierarchies
 

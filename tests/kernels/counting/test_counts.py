@@ -15,17 +15,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from audit import Hierarchy, Policy, load_labels
 from audit.counting.counts import Counts
 from audit.counting.pair_verdicts import CHANCES, TOLD
-from audit.data.dataset import load_labels
 from audit.engine.pairs.record_counts import KINDS
-from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure.measure import Measurements, measure
 from audit.measure.pair_excess import Excess
-from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
 from fixtures.examples import examples
 from fixtures.labelled import tree
+from fixtures.registered import Measurements, measure
 from fixtures.strategies import hierarchies, label_sets, trees
 from fixtures.synthetic import (
     BothLabels,

@@ -13,16 +13,15 @@ import numpy as np
 import polars as pl
 import pytest
 
+from audit import Hierarchy, Policy
 from audit.counting.residual_nodes import COMPILED, residual_nodes
 from audit.hierarchies.catch_alls import CatchAlls, reviewed, reviews
-from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd import icd9, icd10
 from audit.hierarchies.icd.built_in import ICD10CM_NODES, ICD10CM_NOTES
-from audit.policy.policy import Policy
 from fixtures.coded import icd9cm, icd10cm
 from scripts.compile_icd10cm import compiled, is_range
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
+SCRIPTS = Path(__file__).parents[3] / "scripts"
 REAL = os.environ.get("AUDIT_DATA")
 needs_data = pytest.mark.skipif(not REAL, reason="AUDIT_DATA does not name the folder of real data")
 

@@ -18,16 +18,15 @@ import polars as pl
 import pytest
 
 import audit.counting.spark
+from audit import Hierarchy, LabelDataset
 from audit.base.progress import silent
 from audit.base.table import table_of
 from audit.counting.counts import PairCount
 from audit.data.columns import Columns
-from audit.data.dataset import LabelDataset
 from audit.data.spark import SparkRows
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs.pair_counts import count_pairs, support
 from audit.engine.pairs.propagation import aggregate
-from audit.hierarchies.hierarchy import Hierarchy
 
 pyspark = pytest.importorskip("pyspark", reason="needs the extra spark")
 pytestmark = [
@@ -45,7 +44,7 @@ LABELS = ("dog", " cow ", "bird", "tool", "pet", "unicorn", None)
 def session() -> Iterator[Session]:
     from pyspark.sql import SparkSession
 
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     given = {
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": str(root),
