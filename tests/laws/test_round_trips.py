@@ -111,7 +111,9 @@ def test_any_run_is_read_back_as_it_was_written(
 
 
 def test_a_run_is_read_back_as_it_was_written(tmp_path_factory: pytest.TempPathFactory) -> None:
-    labels = {f"i{n:02}": (NODES[n % 5], NODES[-1 - n % 3], *["unicorn"] * (n % 5)) for n in range(40)}
+    labels = {
+        f"i{n:02}": (NODES[n % 5], NODES[-1 - n % 3], *["unicorn"] * (n % 5)) for n in range(40)
+    }
     is_read_back(tmp_path_factory, labels, True, True)
 
 
