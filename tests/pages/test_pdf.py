@@ -69,7 +69,7 @@ def test_it_is_tagged_titled_dated_and_holds_the_result(rich: AuditResult, pdf_p
     with pikepdf.open(pdf_path) as file:
         assert file.Root.MarkInfo.Marked
         assert str(file.Root.Lang) == "en"
-        assert str(file.docinfo["/Title"]) == "The third release"
+        assert str(file.docinfo["/Title"]) == "Audit of The third release"
         assert str(file.docinfo["/CreationDate"]).startswith("D:20231114221320")
         attached = file.attachments["result.json"].get_file()
         assert attached.read_bytes() == to_json_bytes(rich.shared())

@@ -82,6 +82,8 @@ def test_the_demo_needs_the_wheel_alone_and_each_next_command_runs(
         copy = tmp_path / "audit-demo" / path.relative_to(ROOT)
         assert copy.read_bytes() == path.read_bytes()
     for command, _ in NEXT:
+        if command.startswith("audit explore"):
+            continue  # it serves until it is ended: tests/commands/test_explore.py
         done = audit(installed, tmp_path / "audit-demo", *shlex.split(command)[1:])
         assert done[0] == 0, (command, done)
     status, told, error = audit(installed, tmp_path, "demo")

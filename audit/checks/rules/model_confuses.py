@@ -260,8 +260,8 @@ def _pair(measured: Measurements, pair: Mapping[str, Any], family: int) -> Row:
             "q_value": pair["q_value"],
             "family": family,
         },
-        curator="Look at instances of both kinds: correct the labels where the answer is right, "
-        "and say in the release notes where labels are incomplete or the two cannot be told apart.",
+        curator="Correct labels where the answer is right, and say in the release notes where they "
+        "are incomplete or the two cannot be told apart.",
         data_user="Report the two together, at their common ancestor, or add what tells them "
         "apart.",
         strength=pair["excess"] / pair["observed"],

@@ -117,9 +117,8 @@ def _of_companion(
             severity=rule.severity if dated else "note",
             sentence=f"{{instances}} of {{of}} instances with {asking} ({{share}}) "
             f"{{instances|lacks|lack}} {any_of}{needed}. The rule: {source}",
-            curator="Look at a sample of these records: add the code that the rule requires, or "
-            "correct the one that needs it. Where the record says why it is absent, waive "
-            "the finding.",
+            curator="Add the code that the rule requires, or correct the one that needs it. Where "
+            "the record says why it is absent, waive the finding.",
             data_user="Do not read the absence of the second code as the absence of what it means.",
             asks=not dated,
             proposes=partial(_to_add, measured, rule, missing),

@@ -273,8 +273,8 @@ def _sides_together(
         sentence=f"{{instances}} of {{of}} instances with {group} ({{share}}) "
         f"{{instances|has|have}} {both}, which exclude each other, in {{pairs}} different pairs: "
         f"{declared.reason}",
-        curator="Look at these records and keep or join the two as the rule says and the record "
-        "supports; where both are right, take the rule out of the policy.",
+        curator="Keep or join the two as the rule says and the record supports; where both are "
+        "right, take the rule out of the policy.",
         data_user="Do not count these instances on either side.",
         key=declared.key,
         proposes=looked_at,
