@@ -35,6 +35,7 @@ def sample(release: Path, *, model: bool) -> tuple[AuditResult, IsPlanted]:
     truth = json.loads((SAMPLE_DATA / "truth.json").read_text("utf-8"))[release.name]["planted"]
     told = {"residual_overuse": "residual_overuse", "parent_beside_child": "parent_and_child"}
     named = {(told.get(one["kind"]), node) for one in truth for node in one["nodes"]}
+    named -= {("residual_overuse", "285")}  # other and unspecified anemias: only asked about
     return audit.run_audit(dataset, predictions=answers), lambda one: any(
         (one.check, node) in named for node in one.nodes
     )
