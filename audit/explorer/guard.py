@@ -102,6 +102,7 @@ def _refused(text: str, status: int) -> Response:
 
 def _with_headers(send: Send) -> Send:
     """A ``send`` that adds `HEADERS` to every answer."""
+
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
