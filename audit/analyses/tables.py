@@ -10,7 +10,7 @@ from audit.base.declared import Column, Columns, Table
 
 
 def table(title: str, row: str, *columns: Iterable[Column], **shown: Any) -> Table:
-    """A table that a report shows, or has folded, as `Table` is declared otherwise."""
+    """A `Table` of a title, what a row is, and columns; ``shown`` are its further fields."""
     return Table(Columns(*columns), title, row, **shown)
 
 

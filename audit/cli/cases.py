@@ -76,7 +76,7 @@ def cases(
 
 
 def _tell(result: AuditResult, finding: str | None, found: Any, *, as_json: bool) -> None:
-    """Print the findings, or the records behind one."""
+    """Print all findings; where ``finding`` names one, the records behind it (``found``)."""
     from audit.cli.terminal.listings import case_summary
     from audit.runs.case_lists import listed, records_behind
 
@@ -106,10 +106,7 @@ def _print_tree(run: Path, instance: str, least: float) -> None:
 
 
 def _print_cases(heading: str, ids: Sequence[str], told: Iterator[Any]) -> None:
-    """Print ids, one a line; a terminal sees how many they are, with the labels of each.
-
-    It obeys nothing in them.
-    """
+    """Print ids, one a line; on a terminal a heading, and each with its labels from ``told``."""
     if sys.stderr.isatty():
         typer.echo(heading, err=True)
     if sys.stdout.isatty():

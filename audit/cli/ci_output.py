@@ -46,7 +46,7 @@ def refuse_no_file(path: Path | None) -> None:
 
 
 def junit_bytes(outcome: Outcome) -> bytes:
-    """The file: one suite, dated by SOURCE_DATE_EPOCH where that is set.
+    """The JUnit file of an outcome: one suite, dated by SOURCE_DATE_EPOCH where that is set.
 
     A failed case has its first sentence as the message, and all of them as its text. Sentences of
     cases that did not fail are the suite's output.
@@ -90,6 +90,7 @@ def _add_case(suite: Element, case: Case, classname: str) -> None:
 
 
 def _lines(case: Case) -> Iterator[str]:
+    """The sentences of a case, at most `_LIST`, then how many findings have none here."""
     for statement in case.statements[:_LIST]:
         yield f"{statement.severity}: {statement.sentence}"
     if beyond := len(case.statements[_LIST:]) + case.unsaid:
@@ -138,6 +139,7 @@ def annotation(statement: Statement, title: str) -> str:
 
 
 def _escaped(text: str) -> str:
+    """A text as the message of an annotation, on one line, in which nothing is obeyed."""
     escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     return "".join(c if c.isprintable() else "\ufffd" for c in escaped).replace("##[", "## [")
 

@@ -70,7 +70,7 @@ def compare(
 def _compare_shared(
     runs: tuple[Path, Path], out: Path, started: datetime, *, overwrite: bool, as_json: bool
 ) -> NoReturn:
-    """Put what two runs share side by side, where the exact tables of one are not there."""
+    """Write and print what two runs share, side by side, and exit; it needs no exact tables."""
     from audit.results.result import to_json_bytes
     from audit.runs.compare.releases import SIDES
     from audit.runs.folder import COMPARISON, COMPARISON_VERSION, writing_run

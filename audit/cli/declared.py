@@ -100,7 +100,7 @@ _OF_THE_DATA = ("dataset", "predictions", "title", "today", "analyses")
 
 
 def of_config(options: Sequence[Declared], file: Path, named: Collection[str]) -> dict[str, Any]:
-    """What a TOML file states of options, by their names, but for fields named already."""
+    """Values that a TOML file states, by names of options, without those of fields in ``named``."""
     from audit.policy.reading import line_of
 
     content, text = _content(file)
@@ -124,6 +124,7 @@ def of_config(options: Sequence[Declared], file: Path, named: Collection[str]) -
 
 
 def _content(file: Path) -> tuple[Mapping[str, Any], str]:
+    """What a TOML file says, of pyproject.toml our table alone, and its whole text."""
     import tomllib
 
     from audit.base.files import read_text
@@ -147,7 +148,7 @@ def _key(one: Declared) -> str:
 
 
 def _value(one: Declared, value: Any, where: object) -> Any:
-    """A value of the option's type; one of a list that may be repeated may stand alone."""
+    """A value as one of the option's type; a single one is enough where several may be given."""
     from pydantic import Field, TypeAdapter, ValidationError
 
     kind: Any = bool if one.option.sets else one.option.typed or one.kind
@@ -220,6 +221,7 @@ def _defaults(group: Any, stated: Any) -> dict[str, Any]:
 
 
 def _declared(group: str, owner: Any, defaults: Mapping[str, Any]) -> list[Declared]:
+    """Those parameters of a command, or fields of a group, that are options."""
     hints = _hints(owner)
     return [
         Declared(group, name, get_args(hints[name])[0], default, stated)
@@ -236,6 +238,7 @@ def _hints(owner: Any) -> Mapping[str, Any]:
 
 
 def _groups(command: Callable[..., None]) -> dict[str, Any]:
+    """The dataclasses of options that a command takes, by the names of its parameters."""
     return {name: kind for name, kind in _hints(command).items() if is_dataclass(kind)}
 
 
@@ -294,7 +297,7 @@ def _typed(context: typer.Context, options: Sequence[Declared], given: Mapping[s
 def _from_files(
     context: typer.Context, options: tuple[Declared, ...], given: dict[str, Any]
 ) -> dict[str, Any]:
-    """Settings of the run of ``--like``; what the file of ``--config`` states is given, too.
+    """Settings of the run of ``--like``, if any; what ``--config`` states is put into ``given``.
 
     The command line overrides the file, and both the run.
     """
@@ -324,6 +327,7 @@ def _arguments(
     given: Mapping[str, Any],
     settings: Mapping[str, Any],
 ) -> dict[str, Any]:
+    """What a command is called with: groups made of the options given, and earlier settings."""
     groups = _groups(command)
     values: dict[str, dict[str, Any]] = {name: {} for name in ("", *groups)}
     for one in options:

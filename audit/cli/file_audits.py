@@ -59,7 +59,7 @@ class GivenLabels(HierarchyShape):
     label: LabelColumn = ()
 
     def settings(self, file: Path, alone: str, **of_labels: object) -> Mapping[str, Any]:
-        """What `Settings` say of the data."""
+        """Fields of `Settings` on data: ``--labels``, else ``file`` in the format ``alone``."""
         from audit.measure.labels_alone import FLAT
 
         shape = {field.name: getattr(self, field.name) for field in fields(HierarchyShape)}

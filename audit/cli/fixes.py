@@ -49,6 +49,7 @@ def fixes(
 
 
 def _write(sheet: Any, file: Path, what: str, overwrite: bool) -> None:
+    """Write a sheet as CSV, and print its path and number of rows, called ``what``."""
     from audit.base.disk import replacing
     from audit.base.stored_tables import defused
 
@@ -107,7 +108,7 @@ def apply(
 def _changes(
     run: Path, sheet: Path | None, by: str, certain: bool, hierarchy: Hierarchy
 ) -> list[Change]:
-    """What was decided, then what is certain of the rest."""
+    """What a sheet decides, and if ``certain`` what is sure of the rest; InputError if nothing."""
     from audit.runs.fixes.sheet import Proposals, decided, read_sheet
     from audit.runs.read import read_run
 

@@ -31,12 +31,7 @@ def lint(
 
         refuse_no_file(junit)
         progress("reading")
-        result = linted(
-            hierarchy,
-            relations=relations,
-            titles=titles,
-            **shape.shape(),
-        )
+        result = linted(hierarchy, relations=relations, titles=titles, **shape.shape())
     if as_json:
         print_json(result.to_dict())
     else:

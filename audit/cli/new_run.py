@@ -40,11 +40,7 @@ def make_run(
     refuse_occupied(output.out, overwrite=output.overwrite)
     refuse_no_file(output.junit)
     refuse_no_pdf(output.pdf)
-    with (
-        shown_progress() as progress,
-        using(settings.plugins),
-        allowing(settings.allow_network),
-    ):
+    with shown_progress() as progress, using(settings.plugins), allowing(settings.allow_network):
         result, unrendered = _written(settings, output, progress, keep_instances)
     summarise(result, output.out, unrendered, as_json=output.as_json)
     if finish is not None:
@@ -56,10 +52,7 @@ def make_run(
 
 
 def _written(
-    settings: Settings,
-    output: NewRun,
-    progress: Progress,
-    keep_instances: bool,
+    settings: Settings, output: NewRun, progress: Progress, keep_instances: bool
 ) -> tuple[AuditResult, list[RenderError]]:
     """Write a sealed run; returns its result, and rendering errors."""
     from audit.runs.folder import write_tables, writing_run

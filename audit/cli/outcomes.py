@@ -129,6 +129,7 @@ def _of_check(check: Mapping[str, Any], fail_on: Severity) -> Case:
 
 
 def _of_reports(unrendered: Iterable[Exception]) -> Iterator[Case]:
+    """A crashed case for each report that could not be rendered."""
     for place, error in enumerate(unrendered, 1):
         statement = Statement("error", str(error))
         yield Case(f"report_{place}", "Could the report be rendered?", "crashed", (statement,))

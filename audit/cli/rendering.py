@@ -149,7 +149,7 @@ def render(
 
 @contextmanager
 def _kept_whole(path: Path, unrendered: list[RenderError]) -> Iterator[Path]:
-    """Leave a report out that could not be rendered."""
+    """Yield the path; a RenderError in the block removes the file and joins ``unrendered``."""
     try:
         yield path
     except RenderError as error:

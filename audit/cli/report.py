@@ -72,6 +72,7 @@ def report(
 
 
 def _render(run: Path, pdf: bool | None, variant: Variant, *, exact: bool) -> NoReturn:
+    """Render the reports of a run in its own folder, or the one with exact numbers, and exit."""
     from audit.base.files import read_json
     from audit.runs.folder import EXACT, rewriting_run, seal_reports
     from audit.runs.manifest import RESTRICTED, RESULT
@@ -98,6 +99,7 @@ def _render(run: Path, pdf: bool | None, variant: Variant, *, exact: bool) -> No
 def _judge(
     run: Path, judging: Judging, file: Path, output: Judged, pdf: bool | None, variant: Variant
 ) -> NoReturn:
+    """Write the run as another policy judges it, print its summary, and exit."""
     from audit.cli.ci_output import publish, refuse_no_file
     from audit.cli.outcomes import of_audit
     from audit.policy.reading import load_policy
@@ -135,7 +137,7 @@ def _judge(
 
 
 def _judged_place(run: Path, output: Judged) -> Path:
-    """Where the run as it is judged now is written."""
+    """Where the run as it is judged now is written; one of --out and --overwrite must say so."""
     from audit.runs.folder import refuse_no_run
 
     refuse_no_run(run)

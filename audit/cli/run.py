@@ -55,12 +55,7 @@ def run(
     _refuse_options_of_predictions(settings)
     if settings.master and settings.engine != "spark":
         raise InputError("--master needs --engine spark", found=settings.engine)
-    make_run(
-        settings,
-        output,
-        command="run",
-        keep_instances=keep_instances,
-    )
+    make_run(settings, output, command="run", keep_instances=keep_instances)
 
 
 def _refuse_options_of_predictions(settings: Settings) -> None:
@@ -158,4 +153,5 @@ def _unpack(packed: Path, folder: Path) -> None:
 
 
 def _values(steps: str | list[int]) -> list[str]:
+    """The cells of a column: the lines of a text, or sums of the steps up to each."""
     return steps.split("\n") if isinstance(steps, str) else list(map(str, accumulate(steps)))

@@ -43,7 +43,7 @@ GONE = (
 
 
 def application(run: OpenedRun, port: int, secret: str) -> Guard:
-    """The guarded application."""
+    """The pages of a run behind their guard, at a port, below a path that ``secret`` names."""
     return Guard(pages_of(run), port, secret)
 
 
@@ -69,13 +69,17 @@ def pages_of(run: OpenedRun) -> ASGIApp:
 
 
 def _answer(run: OpenedRun, page: pages.View, known: tuple[str, ...], request: Request) -> Response:
+    """The answer of a page; NotThereError for a parameter that is not ``known``."""
     asked = parameters(request)
     refuse_unknown(asked, known)
     return page(run, asked)
 
 
 def serve(run: OpenedRun, port: int, opened: Callable[[str], None]) -> None:
-    """Serve on this machine alone until interrupted; an `InputError` if the port is in use."""
+    """Serve on this machine alone until interrupted, at a free port for 0.
+
+    ``opened`` is called with the address. InputError if the port is in use.
+    """
     with listening_at(port) as listening:
         taken = listening.getsockname()[1]
         guarded = application(run, taken, secrets.token_urlsafe(32))
@@ -94,7 +98,7 @@ def serve(run: OpenedRun, port: int, opened: Callable[[str], None]) -> None:
 
 
 def listening_at(port: int) -> socket.socket:
-    """A socket that listens on this machine alone."""
+    """A socket on this machine alone, at any free port for 0; InputError if the port is in use."""
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

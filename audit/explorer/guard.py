@@ -59,7 +59,7 @@ class Guard:
         await self._app(below, receive, _with_headers(_below(self.root.encode(), send)))
 
     def _refusal(self, scope: Scope) -> Response | None:
-        """Why a request is refused, whoever sends it."""
+        """The refusal of a request that nobody may send; None for others."""
         headers = Headers(scope=scope)
         if headers.get("host") not in self._hosts:
             return _refused("This address is not served here.", 421)
@@ -101,6 +101,8 @@ def _refused(text: str, status: int) -> Response:
 
 
 def _with_headers(send: Send) -> Send:
+    """A ``send`` that adds `HEADERS` to every answer."""
+
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
@@ -112,7 +114,7 @@ def _with_headers(send: Send) -> Send:
 
 
 def _below(root: bytes, send: Send) -> Send:
-    """Answers whose links lead below a path."""
+    """A ``send`` that puts a path before the links of HTML pages, and before redirections."""
     started: list[Message] = []
     body = bytearray()
 

@@ -144,7 +144,7 @@ class OpenedRun:
         return found
 
     def findings_on(self, *nodes: str) -> list[Row]:
-        """The findings that name all of some nodes."""
+        """The findings that name each of these nodes."""
         every = self.findings.values()
         return [one for one in every if {each["id"] for each in one["nodes"]} >= {*nodes}]
 
@@ -196,6 +196,7 @@ class OpenedRun:
                 yield self._stored(path, declared.get(path.stem, Table(Columns())))
 
     def _stored(self, path: Path, declared: Table) -> Shown:
+        """A file of ``restricted/`` as a table; columns that are not declared go by their types."""
         frame = pl.scan_parquet(path)
         if path.stem == "metrics":
             frame = self._metrics(frame)
@@ -207,6 +208,7 @@ class OpenedRun:
         return shown.only("title at scope value n part") if path.stem == "metrics" else shown
 
     def _metrics(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """The table of metrics with ``title``, and ``at``: what tells those of one name apart."""
         at = [level(one["parameters"]) for one in self.result.metric_rows]
         at += [level(one["parameters"]) for one in self.view["metrics_beside"]]
         title = pl.col("name").replace(METRICS).alias("title")
@@ -227,7 +229,7 @@ class OpenedRun:
         return Shown("checks", CHECKS, stored, "What each check found", "a check")
 
     def finding_table(self, check: str) -> Shown:
-        """The findings in report order; those of one check have its evidence too."""
+        """The findings of a check with its evidence, in report order; of an unknown check, all."""
         frame, own = self.result.findings, FINDINGS
         judged = pl.DataFrame(
             [(id, one["status"], one["cases"]) for id, one in self.findings.items()],
@@ -250,7 +252,8 @@ class OpenedRun:
         return Shown("findings", shown, Stored(frame.lazy()), "Findings", "a finding")
 
     def attributions_of(self, record: str) -> Sequence[Row]:
-        """Its rows ``target, model, method, seed, tokens, scores``, by the first four."""
+        """Rows ``target, model, method, seed, tokens, scores`` of a record, by the first four;
+        none where their file has changed or is missing."""
         if self._attributions is None:
             return ()
         return (
@@ -287,7 +290,7 @@ def nodes_named(finding: Row) -> list[str]:
 def open_run(
     folder: Path, name: str, *, day: date | None = None, show_instances: bool = False
 ) -> OpenedRun:
-    """A run read for the window, whose waivers hold or not on a day; InputError if it shall show
+    """A run read for the window, made or judged on ``day``; InputError if it shall show
     instances and keeps none."""
     refuse_no_run(folder)
     if show_instances and not (folder / RESTRICTED / INSTANCES.file).is_file():

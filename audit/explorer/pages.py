@@ -106,7 +106,7 @@ def show_table(run: OpenedRun, asked: Parameters, named: str) -> Response:
 
 
 def partners(run: OpenedRun, named: str, node: str) -> Shown:
-    """The pairs with a node, seen from it."""
+    """The rows with a node of a table of pairs, seen from it; NotThereError for no node."""
     rows = run.pairs[named].partners(index_of(node, run.hierarchy))
     shown = shown_columns(rows.drop("a", "b").schema, _PARTNERS)
     title = "Labels beside it" if named == "pairs" else "Predictions beside it"
@@ -204,7 +204,7 @@ def show_finding(run: OpenedRun, asked: Parameters) -> Response:
 
 
 def _cases(run: OpenedRun, found: Row, asked: Parameters) -> Sheet | None:
-    """The records behind a finding; their labels marked where they may be looked at."""
+    """The records behind a finding, with their labels where these may be shown; None for none."""
     if not found["cases"]:
         return None
     cases = run.tables["cases"]
@@ -318,7 +318,7 @@ def _above(run: OpenedRun, node: str) -> list[tuple[str, str]]:
 
 
 def _ways(run: OpenedRun, node: str) -> list[tuple[str, str]]:
-    """Questions about the records with a node."""
+    """Questions about the records with a node, with addresses; none where no records are shown."""
     if not run.shows_records:
         return []
     ways = [("Its records", {"nodes": node})]
@@ -377,7 +377,7 @@ def show_pair(run: OpenedRun, asked: Parameters) -> Response:
 
 
 def _numbers(columns: Columns, row: Row) -> list[tuple[str, str]]:
-    """The numbers of a row, each with its name; ends of intervals stand in others."""
+    """Headings and texts of what a row states; ends of intervals stand with their number."""
     within = {name for one in columns.values() for name in (one.among, *one.ends)}
     return [
         (one.heading or name(one.name).capitalize(), cell(one, row, columns, None).said)
@@ -387,5 +387,5 @@ def _numbers(columns: Columns, row: Row) -> list[tuple[str, str]]:
 
 
 def result_json(run: OpenedRun, _: Parameters) -> Response:
-    """What may be shared, as data."""
+    """The ``result.json`` of the run, which may be shared."""
     return Response(run.shared, media_type="application/json")

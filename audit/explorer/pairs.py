@@ -79,7 +79,7 @@ class Pairs:
         )
 
     def pair(self, a: int, b: int) -> Mapping[str, Any] | None:
-        """All columns of two nodes in any order; None if they are never together."""
+        """The row of the pair of two nodes, in any order; None if they are never together."""
         both = (pl.col("a") == min(a, b)) & (pl.col("b") == max(a, b))
         row = self.table.described(self._counted.filter(both).collect(), self.schema)
         return row.row(0, named=True) if len(row) else None

@@ -109,7 +109,7 @@ class Records:
         return np.where(~compared, -1, np.where(won, 0, np.where(tied, 2, 1)))
 
     def sides(self, asked: Mapping[str, str]) -> list[int] | None:
-        """How many prefer each of two subgraphs, and are left out; None if none are asked for."""
+        """How many prefer the first, the second, tie, are left out; None without two subgraphs."""
         first, second = (self._known_nodes(asked.get(name, "")) for name in ("first", "second"))
         if not (first and second):
             return None
@@ -125,7 +125,7 @@ class Records:
         return {**instance_view(tree, record, LEAST), "group": rows["group"].first()}
 
     def told(self, ids: pl.Series, nodes: Sequence[str]) -> pl.DataFrame:
-        """Records with their labels at or below some nodes, and their others."""
+        """A row for each id: its labels at or below some nodes, and its others."""
         kept = kept_labels(self.result, ids)
         return records(ids, kept, nodes, self.hierarchy, self.result)
 
@@ -135,18 +135,19 @@ class Records:
         return self._rows["instance"].unique(maintain_order=True)
 
     def _known_nodes(self, codes: str) -> list[str]:
-        """The nodes that an address names, each of the hierarchy."""
+        """Codes with commas as a list; NotThereError for one that the hierarchy lacks."""
         named = [one.strip() for one in codes.split(",") if one.strip()]
         for one in named:
             index_of(one, self.hierarchy)
         return named
 
     def _below(self, node: str) -> IntArray:
-        """1 at or below a node, else 0."""
+        """1 for each node at or below one, else 0, shape (n_nodes,)."""
         at = self.hierarchy.index(node)
         return np.asarray(self.hierarchy.below[[at]].toarray()[0], np.int64)
 
     def _behind(self, finding: str) -> BoolArray:
+        """Which records are behind a finding or a behaviour; none if the run has no cases."""
         cases = self.result.cases
         if cases is None:
             return np.zeros(len(self.ids), bool)
@@ -167,6 +168,7 @@ class Records:
         return in_id_order(self.result.instances.sort("node")).collect()
 
     def _matrix(self, column: str) -> Sparse:
+        """The column of the kept rows as a matrix of records by nodes, null as 0."""
         rows = self._rows.select(pl.col("instance").rle_id()).to_series().to_numpy()
         names = pl.Enum(self.hierarchy.nodes)
         nodes = self._rows["node"].cast(names).to_physical().to_numpy().astype(np.int64)

@@ -37,10 +37,10 @@ class Query:
 
 
 class Stored:
-    """The rows of a frame; numbers that are none are null."""
+    """The rows of a frame, with null for NaN."""
 
     numbered = False
-    """Whether nodes are asked for by their numbers."""
+    """Whether a `Query` asks for nodes by number, in ``nodes``; else by id, in ``where``."""
 
     def __init__(self, frame: pl.LazyFrame) -> None:
         self.schema: Mapping[str, pl.DataType] = frame.collect_schema()

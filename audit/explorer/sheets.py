@@ -107,7 +107,7 @@ class Sheet:
         return self.address(start=self.last) if self.rows and self.last < self.total else ""
 
     def way(self, column: Column) -> str:
-        """How it is in the order of a column: ``ascending, descending`` or empty."""
+        """``ascending`` or ``descending`` if it is in the order of a column; else empty."""
         ways = {column.name: "ascending", f"-{column.name}": "descending"}
         return ways.get(self.asked.get("order", ""), "")
 

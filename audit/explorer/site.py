@@ -45,7 +45,7 @@ def missing(run: OpenedRun, what: str, status: int = 404) -> Response:
 
 @cache
 def static_file(named: str) -> Response:
-    """One of the files beside the pages."""
+    """A style sheet, script or icon of the pages by its name; status 404 for another name."""
     folder = files("audit.explorer").joinpath("static")
     known = {
         "window.css": lambda: folder.joinpath("window.css").read_text("utf-8") + style("figures"),

@@ -72,7 +72,7 @@ class Shown:
 
     @property
     def parameters(self) -> Iterator[str]:
-        """What it can be asked."""
+        """Names of the parameters that its address may have."""
         for name, column in self.columns.items():
             yield from (name,) if column.kind == "text" else (name, f"{name}.least", f"{name}.most")
         yield from ("holding", "below", "depth", "order", "start", "csv")
@@ -86,6 +86,7 @@ class Shown:
         }
 
     def _texts(self, column: str) -> list[str]:
+        """What a column may be filtered by: its different texts, or none if they are many."""
         if self.columns[column].type == "boolean":
             return ["yes", "no"]
         if column == "relation" and not isinstance(self.rows, Stored):
@@ -101,7 +102,7 @@ class Shown:
         return sorted(found)
 
     def only(self, names: str) -> Shown:
-        """The same with some of its columns on the page, and those that belong to them."""
+        """The same with these columns alone (names with blanks), and those that belong to them."""
         kept = [self.columns[name] for name in names.split() if name in self.columns]
         beside = {name for one in kept for name in (one.title, one.among, *one.ends)}
         further = [self.columns[name] for name in self.columns if name in beside]
@@ -192,7 +193,7 @@ def is_flat(kind: pl.DataType) -> bool:
 
 
 def index_of(node: str, hierarchy: Hierarchy) -> int:
-    """The number of a node that an address names."""
+    """The number of a node that an address names; NotThereError if the hierarchy lacks it."""
     if node not in hierarchy:
         raise NotThereError(f"The hierarchy has no node {node}; the search above knows names too.")
     return hierarchy.index(node)
@@ -212,7 +213,7 @@ def node_named(words: str, hierarchy: Hierarchy) -> str:
 
 
 def number_of(said: str) -> float:
-    """The number that an address states."""
+    """The number that an address states; NotThereError if it is none."""
     try:
         return float(said)
     except ValueError:
@@ -233,13 +234,13 @@ def shown_columns(schema: Mapping[str, pl.DataType], declared: Columns) -> Colum
 def _shown(name: str, kind: pl.DataType, declared: Columns) -> Column:
     """A column as it is declared; one of texts that holds flags or lists in the frame says so."""
     if name not in declared:
-        return _by_type(name, kind)
+        return _column_by_type(name, kind)
     of_kind = {pl.Boolean: "boolean", pl.List: "array"}.get(kind.base_type(), "")
     own = declared[name]
     return replace(own, type=of_kind, words=name in WORDS) if own.kind == "text" else own
 
 
-def _by_type(name: str, kind: pl.DataType) -> Column:
+def _column_by_type(name: str, kind: pl.DataType) -> Column:
     of: Iterable[Column]
     if kind == pl.Boolean:
         of = flag(name)

@@ -66,13 +66,14 @@ def added_analyses() -> tuple[Analysis, ...]:
 
 
 def _apart(checks: Sequence[Check], names: Collection[str]) -> tuple[Check, ...]:
+    """Checks as `with_kinds` guards them; PluginError if one has a name that is taken."""
     if taken := [check.name for check in checks if check.name in names]:
         raise PluginError("a check of a plugin needs a name of its own", found=first_cases(taken))
     return tuple(map(with_kinds, checks))
 
 
 def refuse_names(analyses: Sequence[Analysis]) -> None:
-    """Refuse analyses whose entries and tables could not be told apart."""
+    """Raise InputError for analyses with one name, a built-in one, or more than small letters."""
     names, known = [analysis.name for analysis in analyses], {kind.name for kind in ANALYSES}
     for analysis in analyses:
         name = analysis.name
@@ -87,7 +88,7 @@ _NUMBER = re.compile(r"(?<![\w.-])\d[\d.,]*(?![\w-])")
 
 
 def with_kinds(check: Check) -> Check:
-    """The check, all of whose numbers are evidence of a kind that it declares.
+    """The check, made to refuse findings with numbers that are no evidence it declares.
 
     Raises:
         PluginError: When it runs, if a finding has evidence without a kind or the name of another
@@ -104,6 +105,7 @@ def with_kinds(check: Check) -> Check:
 
 
 def _refuse_untold(check: Check, finding: Finding) -> None:
+    """Raise PluginError for a finding that is not as `with_kinds` says."""
     if finding.check != check.name:
         _refuse(check, "call its findings by its own name", finding.check)
     lacking = [one for one in finding.evidence if one not in check.evidence]

@@ -39,13 +39,7 @@ from audit.results.order import ordered
 from audit.results.parts import DriftPart, ResultPart
 from audit.results.record import COUNTED
 from audit.results.result import AuditResult
-from audit.runs.analyses import (
-    ANALYSES,
-    CHECK_NAMES,
-    added_analyses,
-    added_checks,
-    refuse_names,
-)
+from audit.runs.analyses import ANALYSES, CHECK_NAMES, added_analyses, added_checks, refuse_names
 from audit.runs.case_lists import BEHAVIOUR, CaseNumbers, case_table, proposal_table
 from audit.runs.manifest import digest_of_data, input_record
 from audit.runs.models import model_part, prediction_ledger, require_kind
@@ -126,7 +120,7 @@ def _placed(
     predictions: Predictions | None,
     analyses: Sequence[Analysis],
 ) -> LabelDataset | PairCount:
-    """The data, in the hierarchy of the predictions where there are any."""
+    """The data, in the hierarchy of any predictions; InputError if counts alone do not do."""
     refuse_names(analyses)
     if not isinstance(data, LabelDataset):
         if analyses or predictions is not None:
@@ -149,6 +143,7 @@ class _Behind:
 def _with_instances(
     result: AuditResult, data: LabelDataset | PairCount, behind: _Behind
 ) -> AuditResult:
+    """The result with its tables of cases and of proposals; the same for counts alone."""
     if not isinstance(data, LabelDataset):
         return result
     found = [one.id for one in ordered(result.checks)]
@@ -197,7 +192,7 @@ def _policy_of(
     policy: Policy | None,
     analyses: Sequence[Analysis],
 ) -> Policy:
-    """The policy with what the hierarchy's own decides, if it can be applied."""
+    """The policy over the hierarchy's own; PolicyError, or another one, if it cannot be applied."""
     require_kind(
         policy, Policy, "the second argument is the policy; use run_audit(data, predictions=...)"
     )
@@ -293,14 +288,14 @@ def _applied_to(
 
 
 def _checks_for(analyses: Sequence[Analysis], format: str) -> tuple[Check, ...]:
-    """Those of analyses; those of the data unless labels are all that is known of them."""
+    """Checks of analyses, and of the data unless these are an analysis's own, of its ``format``."""
     own = tuple(check for one in analyses for check in one.checks)
     alone = any(isinstance(one, FileAnalysis) and one.format == format for one in analyses)
     return own if alone else (*own, *CHECKS, *added_checks())
 
 
 def _applied(check: Check, measured: Measurements, behind: _Behind) -> CheckResult:
-    """What a check finds; the instances behind each finding, and what would mend it, are added."""
+    """What a check finds, or its crash; ``behind`` gets the instances and proposals of findings."""
     try:
         result = check.run(measured)
         for finding in () if measured.instances is None else result.findings:

@@ -70,6 +70,7 @@ def proposal_table(
 
 
 def _surest(table: pl.DataFrame) -> pl.DataFrame:
+    """The proposals without the less sure, or later, ones for one label of an instance."""
     sure = pl.col("certainty").replace_strict({"certain": 0, "review": 1})
     lines = table.select("instance", "label", sure, line=pl.int_range(pl.len()))
     firsts = lines.sort("certainty", maintain_order=True).unique(

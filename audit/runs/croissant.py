@@ -68,7 +68,7 @@ def croissant(shared: Mapping[str, Any], name: str) -> _Record:
             f"Labels are nodes of the hierarchy {hierarchy['name']}, "
             f"which has {hierarchy['nodes']:,} nodes."
         ],
-        "rai:annotationsPerItem": _lengths(ledger),
+        "rai:annotationsPerItem": _labels_per_instance(ledger),
         "rai:dataCollectionMissingData": " ".join(
             filter(None, (_missing(ledger, rounding), said_at_head(rounding)))
         ),
@@ -89,7 +89,7 @@ def croissant(shared: Mapping[str, Any], name: str) -> _Record:
     }
 
 
-def _lengths(ledger: Mapping[str, Any]) -> str:
+def _labels_per_instance(ledger: Mapping[str, Any]) -> str:
     mean, instances = (
         ledger["labels_per_instance"]["mean"],
         counted(ledger["instances"], "instances"),

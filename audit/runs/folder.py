@@ -163,7 +163,7 @@ def is_sealed(folder: Path, kind: FolderKind) -> bool:
 
 @contextmanager
 def rewriting_run(run: Path) -> Iterator[Path]:
-    """As `writing_run`, for replacing an existing run, which is unchanged until the block ends."""
+    """Yield a folder that replaces a run when the block ends without an error, as `writing_run`."""
     refuse_no_run(run)
     with writing_run(run, overwrite=True) as folder:
         yield folder
@@ -178,7 +178,7 @@ def seal_reports(run: Path, folder: Path) -> None:
 
 
 def _fill(run: Path, folder: Path, left: Collection[str]) -> None:
-    """Copy the files that a folder lacks, but for some, and for what a killed process left.
+    """Copy the files that a folder lacks, but for those ``left``, and for a killed process's.
 
     They get a second name where the disk allows it, so that no large table is copied.
     """
@@ -216,7 +216,7 @@ def seal_judged(
     command: Sequence[str],
     judging: Mapping[str, Any],
 ) -> None:
-    """Seal the files of `write_judged_tables` and their reports; arguments as in `seal`."""
+    """Seal the files of `write_judged_tables` and their reports; ``judging``: how it was judged."""
     manifest = read_json(run / MANIFEST)
     judged = {
         "identity": dict(result.identity),
@@ -275,6 +275,7 @@ def write_tables(result: AuditResult, folder: Path) -> None:
 
 
 def _write(result: AuditResult, folder: Path, kept: Iterable[Kept]) -> None:
+    """Write ``result.json``, and those of the ``kept`` files that the result has content for."""
     (folder / RESULT).write_bytes(to_json_bytes(result.shared()))
     give_back_freed_memory()
     for one in kept:

@@ -42,7 +42,7 @@ def history_of(runs: Sequence[SharedRun], *, as_named: bool = False) -> _Row:
             or they tell counts in different bins.
     """
     _refuse_few_or_twice(runs)
-    _refuse_hierarchies(runs)
+    _refuse_other_hierarchies(runs)
     _refuse_other_bins(runs)
     ordered = in_order(runs, as_named=as_named)
     named = [{check["name"]: check for check in run.shared["checks"]} for run in ordered]
@@ -55,7 +55,7 @@ def history_of(runs: Sequence[SharedRun], *, as_named: bool = False) -> _Row:
         "tool": dict(last["identity"]["tool"]),
         "hierarchy": last["identity"]["hierarchy"]["name"],
         "title": next((run.title for run in reversed(ordered) if run.title), ""),
-        "runs": [_run(run, place) for place, run in enumerate(ordered, 1)],
+        "runs": [_row_of_run(run, place) for place, run in enumerate(ordered, 1)],
         "steps": [*_steps(ordered, findings)],
         "checks": [*_checks(named)],
         "metrics": [*_metrics(ordered)],
@@ -81,7 +81,7 @@ def _refuse_few_or_twice(runs: Sequence[SharedRun]) -> None:
         seen[run.seal] = run.name
 
 
-def _refuse_hierarchies(runs: Sequence[SharedRun]) -> None:
+def _refuse_other_hierarchies(runs: Sequence[SharedRun]) -> None:
     for pair in pairwise(run.shared for run in runs):
         ours, theirs = (shared["identity"]["hierarchy"] for shared in pair)
         if ours["sha256"] != theirs["sha256"]:
@@ -92,7 +92,7 @@ def _refuse_hierarchies(runs: Sequence[SharedRun]) -> None:
 
 
 def _refuse_other_bins(runs: Sequence[SharedRun]) -> None:
-    """Counts of one kind of data are told in bins of one width."""
+    """Raise InputError for runs that tell counts in bins of different widths."""
     widths = [(run.shared["rounding"] or {"bin": 0})["bin"] for run in runs]
     if len({*widths}) > 1:
         told = (f"bins of {width}" if width else "no bins" for width in widths)
@@ -104,7 +104,7 @@ def _refuse_other_bins(runs: Sequence[SharedRun]) -> None:
         )
 
 
-def _run(run: SharedRun, place: int) -> _Row:
+def _row_of_run(run: SharedRun, place: int) -> _Row:
     identity, ledger = run.shared["identity"], run.shared["ledger"]
     return {
         "run": place,
@@ -202,6 +202,7 @@ def _findings(named: Sequence[Mapping[str, _Check]]) -> list[_Row]:
 
 
 def _step(old: bool, new: bool, asked: bool) -> Step | None:
+    """What becomes of a finding between two runs that list it or not; None if neither does."""
     if not (old or new):
         return None
     if old and new:

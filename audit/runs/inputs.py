@@ -45,11 +45,11 @@ def stated_policy(settings: Settings) -> Policy | None:
 
 
 def read_reference(settings: Settings | Judging) -> AuditResult | None:
-    """The earlier run that settings name, whose seal was looked at before."""
+    """The earlier run that settings name, if any; its seal was looked at before."""
     return None if settings.reference is None else read_run(settings.reference, unsealed=True)
 
 
-def _result_of(run: Path | None) -> Path | None:
+def _result_file(run: Path | None) -> Path | None:
     return None if run is None else run / RESULT
 
 
@@ -126,7 +126,7 @@ def at_place(settings: Settings, place: str) -> Settings:
 
 
 def deciding_files(settings: Settings, policy: Policy | None) -> Iterator[tuple[str, Path | None]]:
-    """Files other than the data that determine the result, each with its role."""
+    """The role and path of files beside the data that determine the result; None without one."""
     dates = policy.code_dates if policy else None
     named = settings.hierarchy == FLAT or is_database(settings.hierarchy)
     if not named and built_in_named(settings.hierarchy) is None:
@@ -137,7 +137,7 @@ def deciding_files(settings: Settings, policy: Policy | None) -> Iterator[tuple[
     yield "classes", settings.classes
     yield "instances", settings.instances
     yield "changes", settings.changes
-    yield "reference", _result_of(settings.reference)
+    yield "reference", _result_file(settings.reference)
 
 
 def _files_of_analyses(settings: Settings) -> Iterator[tuple[str, Path]]:
@@ -160,5 +160,5 @@ def judge_again(
         reference=read_reference(judging),
         checks=MEASURED,
     )
-    named = [("policy", judging.policy), ("reference", _result_of(judging.reference))]
+    named = [("policy", judging.policy), ("reference", _result_file(judging.reference))]
     return with_inputs(replace(result, inputs=kept), named)

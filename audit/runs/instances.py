@@ -82,7 +82,7 @@ def kept_labels(run: AuditResult, instances: pl.Series) -> pl.DataFrame:
 
 
 def kept_instance(run: str | Path, instance: str) -> pl.DataFrame:
-    """The rows of `instance_frame` of an instance that a run keeps."""
+    """The rows of `instance_frame` of an instance, maybe none; InputError if a run keeps none."""
     path = Path(run) / RESTRICTED / INSTANCES.file
     if not path.is_file():
         raise InputError(

@@ -47,11 +47,7 @@ def audited(
 ) -> Audited:
     """Make the audit, with every file that determined it among its inputs."""
     reference = read_reference(settings)
-    with (
-        using(settings.plugins),
-        allowing(settings.allow_network),
-        one_snapshot(),
-    ):
+    with using(settings.plugins), allowing(settings.allow_network), one_snapshot():
         if settings.engine == "spark":
             refuse_not_on_spark(settings, policy, keep_instances)
             made = _audit_on_spark(settings, policy, reference, progress)

@@ -21,8 +21,6 @@ from audit.results.result import AuditResult, to_json_bytes
 from audit.results.view import SCHEMA_VERSION
 
 RESULT, MANIFEST, RESTRICTED = "result.json", "manifest.json", "restricted"
-
-
 OF_DATA = ("data", "predictions", "changes")
 """Roles of inputs that hold records; their digests are written to ``restricted/`` only."""
 
@@ -145,7 +143,7 @@ def with_inputs(result: AuditResult, files: Iterable[tuple[str, Path | None]]) -
 def digest_of_data(
     inputs: Iterable[Mapping[str, str]], tables: Iterable[pl.DataFrame] = (), before: str = ""
 ) -> str:
-    """Digest of what is known by a digest, the data's files in order, and tables."""
+    """Digest of a digest ``before``, of the digests of inputs that are data, and of tables."""
     digest = hashlib.sha256(bytes.fromhex(before))
     for file in inputs:
         if file["role"] == "data":

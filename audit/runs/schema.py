@@ -37,7 +37,7 @@ def column(of: Column) -> Schema:
 
 
 def fields(*columns: Iterable[Column], **inner: Schema) -> Schema:
-    """An object of columns, and of what is within, which it must have."""
+    """An object of ``columns``, which it may lack, and of ``inner`` fields, which it must have."""
     own = {one.name: column(one) for some in columns for one in some}
     return {
         "type": "object",
@@ -48,8 +48,8 @@ def fields(*columns: Iterable[Column], **inner: Schema) -> Schema:
 
 
 def rows(*columns: Iterable[Column], **inner: Schema) -> Schema:
-    """A list of such objects."""
-    return _several(fields(*columns, **inner))
+    """A list of objects as `fields` describes them."""
+    return _list_of(fields(*columns, **inner))
 
 
 def rows_of(table: Table, *further: Iterable[Column], **inner: Schema) -> Schema:
@@ -65,11 +65,11 @@ def analysis(every: Mapping[str, Table], facts: Columns) -> Schema:
     return {**made, "required": ["facts"]}
 
 
-def _several(of: Schema) -> Schema:
+def _list_of(of: Schema) -> Schema:
     return {"type": "array", "items": of}
 
 
-def _each(of: Schema) -> Schema:
+def _map_of(of: Schema) -> Schema:
     return {"type": "object", "additionalProperties": of}
 
 
@@ -84,13 +84,13 @@ _STATUS: Schema = {"enum": [*BY_RESULT]}
 _OBJECT: Schema = {"type": "object"}
 _NODE = text("node title")
 _NODES = rows(text("id title"))
-_EVIDENCE = _each({"type": ["number", "string", "null"], "told": "as the check declares it"})
+_EVIDENCE = _map_of({"type": ["number", "string", "null"], "told": "as the check declares it"})
 _ANSWERS_FOR = text("owner reason expires")
 _ROUNDING = fields(
     setting("bin"),
     text("note"),
-    totals=_each(column(*exact("total", reason="a total"))),
-    about=_several(_TEXT),
+    totals=_map_of(column(*exact("total", reason="a total"))),
+    about=_list_of(_TEXT),
 )
 
 
@@ -104,8 +104,8 @@ def result_schema() -> Schema:
         readings=rows_of(tables.READINGS),
         policy=_policy(),
         status=_STATUS,
-        worst={**_several(_TEXT), "maxItems": 10},
-        checks=_several(_check()),
+        worst={**_list_of(_TEXT), "maxItems": 10},
+        checks=_list_of(_check()),
         since_reference=_or_null(_since()),
         metrics=_metrics(),
         metrics_absent=rows(text("name reason")),
@@ -115,15 +115,15 @@ def result_schema() -> Schema:
     )
     made["properties"] |= {
         "mended": _mended(),
-        "tables": _each(_OBJECT),
-        "analyses": _each(_OBJECT),
+        "tables": _map_of(_OBJECT),
+        "analyses": _map_of(_OBJECT),
         **{one.name: analysis(one.tables, one.facts) for one in ANALYSES},
     }
     return {"$schema": _DRAFT, "title": "The view of a run that may be shared", **made}
 
 
 def comparison_schema() -> Schema:
-    """The schema of ``comparison.json``, likewise."""
+    """The schema of ``comparison.json``; numbers say under ``told`` of which kind they are."""
     sides = fields(old=_OBJECT, new=_OBJECT)
     rounding = fields(old=_or_null(_ROUNDING), new=_or_null(_ROUNDING))
     counted = whole("edits exchanges branches nodes pairs labels metrics measures")
@@ -178,6 +178,7 @@ def comparison_schema() -> Schema:
 
 
 def _changed(table: Table, *further: Iterable[Column]) -> Schema:
+    """Listed changes, and how many there are, were compared, and were tested (``family``)."""
     numbers = (*whole("compared not_comparable changed"), *chance("family", type="integer"))
     return fields(numbers, rows=rows_of(table, *further))
 
@@ -206,7 +207,7 @@ def _ledger() -> Schema:
     thresholds = setting("confusion_threshold decision_threshold", type="number")
     return fields(
         declared.LEDGER.values(),
-        refused=_each(column(*count("rows", of="rows"))),
+        refused=_map_of(column(*count("rows", of="rows"))),
         labels_per_instance=fields(mean("mean", n="instances")),
         predictions=_or_null(fields(read, flag("set_valued single_label"), thresholds)),
     )
@@ -223,10 +224,10 @@ def _policy() -> Schema:
         companions=rows(
             texts("if needs unless"), text("position valid_from valid_to source severity"), pairs
         ),
-        exclusive=rows(text("reason severity"), nodes=_several(_several(_TEXT))),
+        exclusive=rows(text("reason severity"), nodes=_list_of(_list_of(_TEXT))),
         person=_or_null(fields(text("sex age"), texts("female male"))),
         person_rules=rows(texts("nodes"), text("sex source severity"), setting("age_from age_to")),
-        severities=_each(_SEVERITY),
+        severities=_map_of(_SEVERITY),
         ratchet={"enum": [True, False, "mended"]},
         code_dates=_or_null(fields(text("column file"), setting("codes"))),
     )
@@ -250,9 +251,9 @@ def _check() -> Schema:
         flag("not_told"),
         texts("counts nodes"),
         status=_STATUS,
-        columns=_several(_OBJECT),
-        part_columns=_several(_OBJECT),
-        findings=_several(finding),
+        columns=_list_of(_OBJECT),
+        part_columns=_list_of(_OBJECT),
+        findings=_list_of(finding),
     )
 
 

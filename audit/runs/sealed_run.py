@@ -98,6 +98,7 @@ class SealedRun:
         return self._sealed(LISTING)
 
     def _sealed(self, name: str) -> Manifest | None:
+        """A manifest by the name of its file; None if it is not as it was sealed."""
         stated = self.json_of(name)
         try:
             whole = to_json_bytes(stated) == self.content(name)

@@ -18,7 +18,8 @@ from audit.results.order import in_report_order
 
 @contextmanager
 def new_export(folder: Path, *, overwrite: bool, names: Callable[[str], bool]) -> Iterator[Path]:
-    """Yield a folder that takes the place of ``folder`` whole when the block ends."""
+    """Yield a folder that takes the place of ``folder`` when the block ends; OutputError if it has
+    files whose names ``names`` refuses, or any without ``overwrite``."""
     inside = list(folder.iterdir()) if folder.is_dir() else []
     others = [entry.name for entry in inside if not (entry.is_file() and names(entry.name))]
     if folder.exists() and (not folder.is_dir() or others or (inside and not overwrite)):
@@ -141,6 +142,7 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 
 
 def _plain(value: Any) -> Any:
+    """A value as a cell holds it: lists, records and flags as JSON."""
     return (
         json.dumps(value, ensure_ascii=False) if isinstance(value, (Mapping, list, bool)) else value
     )

@@ -90,20 +90,20 @@ def verify_run(
 
 
 def _files(run: SealedRun) -> Iterator[Verdict]:
-    """The files that may be shared, and those that may not, each by the manifest among them."""
+    """Verdicts on the files that may be shared, and on the restricted ones, by their manifests."""
     faults = [*run.faults(restricted=False)]
     if run.manifest and run.kind is RUN and not run.blocked:
         faults += _other_identity(run)
     said = f"files with their digests, and no other; sealed as {run.stated.get('seal')}"
-    yield _sealed("files", faults, run.manifest, said)
+    yield _verdict_on("files", faults, run.manifest, said)
     if run.has_restricted:
         faults = [*run.faults(restricted=True)]
-        yield _sealed("restricted", faults, run.listing, f"files as {LISTING} lists them")
+        yield _verdict_on("restricted", faults, run.listing, f"files as {LISTING} lists them")
     else:
         yield Verdict("restricted", UNCHECKED, NO_RESTRICTED)
 
 
-def _sealed(name: str, faults: Sequence[str], manifest: Manifest | None, said: str) -> Verdict:
+def _verdict_on(name: str, faults: Sequence[str], manifest: Manifest | None, said: str) -> Verdict:
     if faults or manifest is None:
         return Verdict(name, FAILS, "; ".join(faults))
     return Verdict(name, HOLDS, f"{len(manifest.outputs)} {said}")
@@ -164,7 +164,7 @@ def _recomputation(run: SealedRun, data: str | None, network: bool) -> tuple[Ver
 
 
 def _inputs(run: SealedRun) -> Verdict:
-    """Of inputs that are there, and as they were as far as digests show."""
+    """The verdict on inputs without a change: not checked where a digest is not known."""
     if unknown := sum(recorded.sha256 is None for recorded in run.inputs):
         detail = f"no intact {LISTING} has the digests of {counted(unknown, 'files')} of data"
         return Verdict("inputs", UNCHECKED, detail)
@@ -172,6 +172,7 @@ def _inputs(run: SealedRun) -> Verdict:
 
 
 def _recomputed(run: SealedRun, settings: Settings, judging: Judging | None) -> Verdict:
+    """Whether the audit made again gives the same result; not checked where queries fail."""
     queries = [one for one in run.inputs if one.query is not None]
     try:
         result = _judged_again(run, settings, judging)
@@ -190,7 +191,7 @@ def _recomputed(run: SealedRun, settings: Settings, judging: Judging | None) -> 
 
 
 def _judged_again(run: SealedRun, settings: Settings, judging: Judging | None) -> AuditResult:
-    """The result; of a judged run by the policy that it keeps, then as it was judged last."""
+    """The audit made again; a judged run by the policy that it keeps, then as judged last."""
     if judging is None or judging.policy is None:
         return audited(settings, stated_policy(settings)).result
     counted = Policy.model_validate_json(run.content(f"{RESTRICTED}/{POLICY.file}"))

@@ -45,7 +45,7 @@ class Concepts(FileAnalysis):
 
     @classmethod
     def read(cls, settings: Testing, progress: Progress) -> Self:
-        """Read representations and facets."""
+        """Read representations and facets; InputError if neither facets nor depths are named."""
         if not (settings.facets or settings.depths):
             raise InputError(
                 "the concepts of labels are required",
@@ -119,9 +119,9 @@ class Concepts(FileAnalysis):
 
 
 def _split(
-    given: Representations, described: facets.Described, layer: str, first: int, seed: int
+    given: Representations, described: facets.Described, layer: str, first_seed: int, seed: int
 ) -> tuple[list[Any], ...]:
-    """What is measured of one split, and the instances that are judged."""
+    """Answers, curves, controls and iterations of the split of a seed, and the judged instances."""
     rows, quarter = described.draw(given.instances["id"].to_list(), seed)
     scenes = {
         name: tests_of_concepts.Scene(
@@ -130,7 +130,7 @@ def _split(
         for name, of in given.layers.items()
     }
     scene = scenes[layer]
-    pairs = tests_of_concepts.pair_answers(scene, given.instances, first=seed == first)
+    pairs = tests_of_concepts.pair_answers(scene, given.instances, first=seed == first_seed)
     curves = [
         {"layer": name, "place": place, **row}
         for place, (name, own) in enumerate(scenes.items())
@@ -174,7 +174,7 @@ def _with_nodes(given: Representations, dataset: LabelDataset) -> Representation
 
 
 def _known(given: Representations, measured: Measurements) -> tuple[pl.DataFrame, str | None]:
-    """Instances with their groups and answers, of the representations or else of the run; whose."""
+    """``id, labels, answers, group``, and whose the answers are: of the file, else of the run."""
     groups = measured.loaded.dataset.instances.select(id="instance", group="group")
     table = given.instances.select("id", "labels", answers=pl.concat_list("prediction"))
     table = table.join(groups, on="id", how="left", maintain_order="left")
@@ -193,7 +193,7 @@ def _known(given: Representations, measured: Measurements) -> tuple[pl.DataFrame
 
 
 def _passed(tests: pl.DataFrame) -> dict[str, int]:
-    """How many of the paper's tests passed, all slices but one seen."""
+    """``tests, passed, failed, undecided`` of the paper: not on one slice, nor after LEACE."""
     asked = tests.filter(
         pl.col("seen").ne_missing("1 slice"), pl.col("ablation").ne_missing("leace")
     )

@@ -21,6 +21,7 @@ Row: TypeAlias = dict[str, Any]
 
 
 def _chance(truth: IntArray) -> float:
+    """Share of the most frequent concept, which a constant answer would get right."""
     return float(np.bincount(truth).max() / len(truth))
 
 

@@ -88,24 +88,24 @@ class Described:
 
     @property
     def places(self) -> list[int]:
-        """The crossed dimensions."""
+        """Numbers of the crossed dimensions."""
         return np.flatnonzero(self.crossed).tolist()
 
     @property
     def fit(self) -> list[int]:
-        """The dimensions that take part in tests: instances of two of their concepts do."""
+        """Numbers of the dimensions that are tested: classes have two of their concepts or more."""
         codes = enumerate(self.class_codes.T)
         return [place for place, own in codes if len(np.unique(own[own >= 0])) > 1]
 
     def combinations(self, places: Sequence[int]) -> tuple[IntArray, IntArray]:
-        """Combinations of concepts of classes in some dimensions, and that of each class."""
+        """Combinations of concepts in some dimensions, a row each, and the row of each class."""
         codes = np.full_like(self.class_codes, NONE)
         codes[:, places] = self.class_codes[:, places]
         unique, of_class = np.unique(codes, axis=0, return_inverse=True)
         return unique, of_class.reshape(-1)
 
     def parts(self, place: int, seed: int) -> list[IntArray]:
-        """The slices of a crossed dimension, or the folds of a nested one, as classes.
+        """The slices of a crossed dimension, or the folds of a nested one, as numbers of classes.
 
         A slice is the classes equal in all other crossed dimensions, those with no concept there
         included; it has at least two concepts. Folds are dealt by the seed, and each holds some of
@@ -199,7 +199,7 @@ def describe(labels: pl.Series, facets: pl.DataFrame) -> Described:
 
 
 def _kinds(facets: pl.DataFrame) -> pl.DataFrame:
-    """Each dimension, whether it is nested, and its concepts."""
+    """A row a ``dimension``: whether it is ``nested``, and the list of its ``concept``."""
     concepts = pl.col("concept").unique(maintain_order=True)
     return facets.group_by("dimension", maintain_order=True).agg(pl.col("nested").any(), concepts)
 

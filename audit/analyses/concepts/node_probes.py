@@ -136,7 +136,7 @@ def node_frame(
 def _readable_rows(
     hierarchy: Hierarchy, below: Below, z: FloatArray, groups: pl.Series
 ) -> list[dict[str, Any]]:
-    """What is known of each tested node alone."""
+    """The columns of ``nodes`` that need no siblings, a row a tested node."""
     every, grouped = np.arange(len(below.tested)), not groups.is_null().all()
     areas = _areas(z, below, _fit(z, below, siblings=False), np.arange(len(z)), every)
     rows = []
@@ -207,7 +207,7 @@ def _fit(
 
 
 def _inverse(rows: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """Applies the inverse of the covariance of rows, drawn to a sphere, to directions, as rows."""
+    """A function: the inverse covariance of rows, shrunk to a sphere, times rows of directions."""
     centred = rows - rows.mean(axis=0)
     covariance = centred.T @ centred / max(len(rows), 1)
     features = len(covariance)
@@ -232,7 +232,7 @@ def _areas(
     own: IntArray,
     other: IntArray | None = None,
 ) -> Iterator[Area]:
-    """Areas of tested nodes against all others, or of the instances of just one of two nodes.
+    """The area of each ``own`` node against all other ``rows``, or those of an ``other`` alone.
 
     Placements are means over the halves in which something is judged, and was fitted.
     """
@@ -347,7 +347,7 @@ def _best_children(z: FloatArray, below: Below, parent: int, fitted: Sequence[_F
 def _use(
     below: Below, parent: int, place: int, best: IntArray, said: BoolArray, known: BoolArray
 ) -> dict[str, float]:
-    """A node against all siblings, by the probe and by the answers where they are known."""
+    """``probed`` of a node against all siblings; where answers are known ``predicted, unused``."""
     rows = below.rows(parent)
     own, answered = below.member[rows, place], (best == place).mean(axis=1)
     probe, right = np.where(own, answered, 1 - answered), said[rows, place] == own

@@ -68,7 +68,7 @@ def fit(z: FloatArray, target: IntArray, *, exact: bool = False) -> Probe:
 
 @contextmanager
 def quiet_fits() -> Iterator[None]:
-    """Fits without warnings of steps that ran out, each on one thread, for equal bytes anywhere."""
+    """Let fits in the block not warn of steps that ran out; one thread each, for equal bytes."""
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 

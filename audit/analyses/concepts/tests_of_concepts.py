@@ -81,7 +81,7 @@ class Scene:
         return self.probes[key]
 
     def unseen(self, place: int, seen: BoolArray) -> _Judged | None:
-        """A probe of seen classes, and the rows of unseen classes of a concept that it knows."""
+        """A probe of seen classes, and rows of unseen ones whose concept it knows; None without."""
         if (probe := self.probe(place, seen)) is None:
             return None
         known = np.isin(self.codes[:, place], probe.classes)
@@ -90,7 +90,7 @@ class Scene:
 
     @cached_property
     def seen(self) -> dict[_Key, BoolArray]:
-        """The classes that are seen, by what is held out; none where nothing would be unseen.
+        """Which classes are seen, by dimension, `ONE` or `REST`, and slice; none if all would be.
 
         Those in no fold, whose concept has no other class, always are.
         """
@@ -120,7 +120,7 @@ class Scene:
         return {place: said[:, place] for place in self.described.places}
 
     def told(self, rows: BoolArray, right: BoolArray, *key: str | None) -> Answers:
-        """Answers on rows, right or not, by class."""
+        """An entry of `Answers`: what was asked, the ``key``, and counts of answers on ``rows``."""
         of, most = self.class_of[rows], len(self.described.classes)
         counts = (np.bincount(some, minlength=most).tolist() for some in (of[right], of))
         return (*key, self.seed, *counts)

@@ -59,7 +59,7 @@ class Entailment(FileAnalysis):
 
     @classmethod
     def read(cls, settings: Entailing, progress: Progress) -> Self:
-        """Read tuples, and what comes with them."""
+        """Read tuples and, as far as named, predictions, generations, ratings and positives."""
         if settings.ratings is not None and not settings.generations:
             raise InputError("--ratings needs --generations", found="no generated concepts")
         progress("reading tuples")

@@ -283,7 +283,7 @@ def cycle(found: Measured) -> Iterator[Row]:
 def _edges(
     found: Measured, table: str, among: str, *steps: tuple[str, str], **further: str
 ) -> Iterator[tuple[pl.DataFrame, Case, Callable[..., Row]]]:
-    """For each relation, and for one context and several: rows, the first, what makes the finding.
+    """Of each relation, in one context and across: rows, the first one, a maker of the finding.
 
     Tuples state the ``steps`` of a case; edges are a share of those ``among`` the relation's.
     """

@@ -81,7 +81,7 @@ class Questions:
 
     @cached_property
     def parts(self) -> Mapping[str, IntArray]:
-        """Rows of each relation, and of all, as `parts_by_relation`."""
+        """Numbers of the rows of each relation, and under `ALL` of all where there are several."""
         return parts_by_relation(self.rows["relation"])
 
 
@@ -92,7 +92,7 @@ def questions_of(tuples: pl.DataFrame) -> Questions:
 
 
 def parts_by_relation(relation: pl.Series) -> Mapping[str, IntArray]:
-    """Rows of each relation in report order, and of all where there are several."""
+    """Numbers of rows by relation, in report order; under `ALL` all where there are several."""
     values = relation.to_numpy()
     rows = {name: np.flatnonzero(values == name) for name in RELATIONS}
     present = {name: own for name, own in rows.items() if len(own)}
@@ -125,6 +125,7 @@ def place_of_split() -> pl.Expr:
 
 
 def _place(name: str, known: tuple[str, ...]) -> pl.Expr:
+    """The place of a value of a column among known ones; then come others, last `ALL`."""
     places = {value: place for place, value in enumerate(known)} | {ALL: len(known) + 1}
     return pl.col(name).replace_strict(places, default=len(known), return_dtype=pl.Int64)
 

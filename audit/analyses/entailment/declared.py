@@ -32,8 +32,6 @@ ALL = "All"
 """In place of a relation or a split: all of them together."""
 SHOWN = 20
 """Rows of a table of cases that are shared, the first of each relation; a run keeps all."""
-
-
 _cases = partial(folded, most=SHOWN, each="relation")
 _relation = text("relation", "Relation")
 _split = text("relation split", "Relation|Split")

@@ -148,7 +148,7 @@ def _measured(asked: Questions, answers: pl.DataFrame) -> Iterator[dict[str, Any
 
 
 def _by_chance(about: Mapping[str, Any], truth: BoolArray, said: BoolArray) -> dict[str, float]:
-    """What the random or majority answer has by its closed form on these tuples."""
+    """Measures that a random or majority answer has by closed forms; none of other answers."""
     if not len(truth) or about["kind"] == "model":
         return {}
     q, given = float(truth.mean()), np.unique(said)

@@ -32,7 +32,7 @@ class Measured(NamedTuple):
     of: Measurements
 
     def of_relations(self, table: str) -> pl.DataFrame:
-        """A table without the row of all relations."""
+        """A table by its name, without the rows of all relations together."""
         return self.frames[table].filter(pl.col("relation") != ALL)
 
     def row(self, tuples: pl.DataFrame, evidence: Evidence, *key: str, **said: Any) -> Row:
@@ -56,7 +56,7 @@ def check(
     denominator: Literal["instances", "whole", "untold"],
     *evidence: Iterable[Column],
 ) -> Callable[[Callable[[Measured], Iterable[Row]]], Check]:
-    """A check of the findings of a function, of its name and with what it says of them.
+    """Make a check of a function that yields findings: it has its name and its docstring.
 
     Args:
         of: What is examined: a table, its column that counts it, or none where each row is one;
@@ -101,7 +101,7 @@ def arrows(*texts: str) -> str:
 
 
 def first_of(rows: pl.DataFrame, said: Callable[[Case], str]) -> str:
-    """The first three in words."""
+    """The first three rows in the words that ``said`` finds for each, between semicolons."""
     return "; ".join(said(row) for row in rows.head(3).iter_rows(named=True))
 
 
@@ -111,6 +111,6 @@ def edge(row: Case) -> str:
 
 
 def bounds(name: str, k: int, n: int) -> Evidence:
-    """So many of n as evidence, with the share and its Wilson interval."""
+    """``k`` of ``n`` as evidence ``name`` and ``of``, with the share and its Wilson interval."""
     low, high = wilson(k, n)
     return {name: k, "of": n, "share": k / n if n else 0.0, "low": low, "high": high}

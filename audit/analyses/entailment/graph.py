@@ -45,7 +45,7 @@ class TextGraph:
     edges: pl.DataFrame
 
     def matrix(self, rows: pl.Expr) -> Sparse:
-        """Some edges, shape (n, n)."""
+        """The edges that an expression chooses, child by parent, shape (n, n)."""
         child, parent = self.edges.filter(rows).select(_ENDS).to_numpy().T
         return dag.edge_matrix(child, parent, len(self.texts))
 
@@ -61,7 +61,7 @@ class TextGraph:
 
     @cached_property
     def chains(self) -> pl.DataFrame:
-        """``child, middle, parent`` of the chains of two valid edges beside denied ones, sorted."""
+        """``child, middle, parent``, sorted: two valid edges whose ends a denied one joins."""
         child, parent = edge_ends(two_steps(self.valid, self.matrix(DENIED)))
         edge = np.repeat(np.arange(len(child)), np.diff(self.valid.indptr)[child])
         ends = {"child": child[edge], "middle": dag.rows(self.valid, child), "parent": parent[edge]}
@@ -82,7 +82,7 @@ class TextGraph:
 
     @cached_property
     def members(self) -> pl.DataFrame:
-        """``relation, text, first``: texts of components of several, by the first of each."""
+        """``relation, text, first``: texts of components of several, with the first of theirs."""
         component = pl.Series(self.component)
         first, size = pl.col("text").first().over(component), pl.len().over(component)
         named = self.texts.with_columns(first=first, size=size)
@@ -154,7 +154,7 @@ def measure_graph(tuples: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def _under_one_head(found: Iterable[pl.DataFrame], *keys: str) -> pl.DataFrame:
-    """What is so of all contexts together, that of one context first, with the first such head."""
+    """Rows of all contexts together; those also so in one context first, with the first head."""
     merged, within = found
     ordered = within.sort(*keys, "context").unique(keys, keep="first", maintain_order=True)
     joined = merged.drop("context").join(ordered, on=keys, how="left", suffix="_within")

@@ -32,7 +32,7 @@ def totals(tuples: pl.DataFrame) -> pl.DataFrame:
 
 
 def references(tuples: pl.DataFrame) -> pl.DataFrame:
-    """Valid tuples of an instance by relation and split: ``quality_references``, table 3."""
+    """Valid tuples per instance by relation and split: ``quality_references``, table 3."""
     counts = over_all(
         tuples.with_columns(key=pl.struct(*KEY)),
         "relation",
@@ -167,7 +167,7 @@ def agreement(tuples: pl.DataFrame) -> pl.DataFrame:
 
 
 def _agreement(relation: str, voted: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Tuples with the same counts add the same terms, so that a bootstrap draws their number."""
+    """Rows of a relation; a bootstrap draws how many tuples have the same counts of votes."""
     patterns = voted.group_by("votes_valid", "votes").agg(n=pl.len()).sort("votes", "votes_valid")
     valid, votes, times = patterns.to_numpy().T
     counts = np.column_stack([valid, votes - valid])

@@ -246,6 +246,7 @@ def _readings(records: pl.DataFrame, classes: GivenClasses) -> tuple[Reading, ..
 def _dataset(
     given: pl.DataFrame, sources: tuple[Path, ...], readings: tuple[Reading, ...]
 ) -> EntailmentDataset:
+    """The tuples that are kept of all records, and how many were refused; InputError for none."""
     rows = given.with_row_index("row", offset=1)
     if numbered := "id" not in given.columns:
         rows = rows.with_columns(id=(pl.col("row") - 1).cast(pl.String))

@@ -140,13 +140,13 @@ def agreed(rows: pl.DataFrame, *, compat: Compat = None, seed: int = 0) -> Agree
     return Agreed(*map(pl.concat, zip(*parts, strict=True)))
 
 
-def _of_methods(units: pl.DataFrame, together: int, compat: Compat) -> Agreed:
-    """The agreement of units that have the same methods, all if so many are ``together``."""
+def _of_methods(units: pl.DataFrame, n_methods: int, compat: Compat) -> Agreed:
+    """Agreement of units of one set of methods: in pairs, and of all if it has ``n_methods``."""
     methods = units["method"][0]
     people = methods.last() == HUMAN
     sets = [*map(list, combinations(range(len(methods)), 2))]
-    if len(methods) - people == together > 2:
-        sets.append([*range(together)])
+    if len(methods) - people == n_methods > 2:
+        sets.append([*range(n_methods)])
     chosen, value, chance = _arrays(units, people, sets, compat)
     pairs = [methods.gather(own) if len(own) == 2 else (None, None) for own in sets]
     named = pl.DataFrame(
@@ -224,6 +224,7 @@ def _ends(told: pl.DataFrame, value: str) -> pl.DataFrame:
 
 
 def _summary(sets: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """A row for each of ``by``, set of methods and rule: means of agreement, above chance too."""
     keys, chance = [*by, "first", "second", "together", "methods", "k"], pl.col("chance_sizes")
     above = sets.with_columns(above=pl.col("agreement") - chance)
     told = means(above, keys, "agreement", "chance_sizes", "above")
@@ -252,7 +253,7 @@ def _by_length(chosen: pl.DataFrame, sets: pl.DataFrame) -> pl.DataFrame:
 
 
 def _differences(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Peaks beside the main k, pair by pair: figure 3."""
+    """Agreement at the peaks, at `MAIN_K`, and their difference, by pair of methods: figure 3."""
     at_k, value = pl.col("k") == MAIN_K, pl.col("agreement")
     beside = pairs.with_columns(
         dynamic=pl.when(pl.col("k").is_null()).then(value),

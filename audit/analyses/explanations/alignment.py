@@ -119,11 +119,12 @@ def aligned_rows(
 
 
 def people_oracle(kind: str) -> str:
-    """What the oracle is called that the evidence of people makes."""
+    """Name of the oracle that a kind of evidence makes: ``hard`` of text, else ``expert``."""
     return "hard" if kind == "text" else "expert"
 
 
 def _over(total: str, times: str) -> pl.Expr:
+    """A total over its number of times; null where that is 0."""
     return pl.when(pl.col(times) > 0).then(pl.col(total) / pl.col(times))
 
 
@@ -150,7 +151,7 @@ def _soft_pairs(rows: pl.DataFrame, own: pl.DataFrame, informed: Informed) -> pl
 
 
 def _of_others(own: pl.DataFrame, draws: int, seed: int) -> pl.DataFrame:
-    """Equation 6: the ``total`` of the ``defined`` correlations of rows that have a ``c``."""
+    """Equation 6 of rows with a ``c``: ``total`` of the ``defined`` ones of their ``draws``."""
     key = ["example", "method", "model"]
     of_row, of_example = dict[Any, set[str]](), dict[int, set[str]]()
     for one, method, model, said in own.drop_nulls("said").select(*key, "said").iter_rows():
@@ -199,7 +200,7 @@ def _others_of(group: IntArray, rng: np.random.Generator) -> IntArray:
 
 
 def _derangement(group: IntArray, rng: np.random.Generator) -> IntArray:
-    """A permutation whose misplaced members change places at random, until none is misplaced."""
+    """A random permutation that gives no member the place of one of its own group."""
     n = len(group)
     other = rng.permutation(n)
 

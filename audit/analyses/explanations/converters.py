@@ -49,7 +49,7 @@ def _object(text: str) -> dict[str, Any] | None:
 
 
 def _codiesp(path: Path) -> Iterator[Place]:
-    """Id, kind, code, words and their places on a line."""
+    """The place of each span; InputError for a line without id, kind, code, words and spans."""
     for where, text in lines_of(path):
         if (found := _TRACK_X.fullmatch(text)) is None:
             raise InputError(
@@ -79,6 +79,7 @@ def _mdace(notes: Sequence[Any], path: Path) -> Iterator[Place]:
 
 
 def _by_text(places: Iterable[Place]) -> pl.DataFrame:
+    """``id, target, spans``: a row for each text and code, with all its spans."""
     spans = defaultdict[tuple[str, str], list[list[int]]](list)
     for name, code, first, end in places:
         spans[name, code].append([first, end])

@@ -236,7 +236,7 @@ def _ignored(
     of_model: str,
     folded_into: Sequence[Sequence[str]],
 ) -> Row:
-    """A node whose scores follow evidence less than elsewhere."""
+    """The finding on a node whose scores follow evidence less than elsewhere."""
     node, tree = row["node"], measured.hierarchy
 
     def cases() -> IntArray:

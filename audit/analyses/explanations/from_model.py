@@ -33,7 +33,6 @@ GAP_LIMIT = 0.05
 ROUNDINGS = 64
 """Number of rounding errors of an output of 1 that a gap may have beside the limit."""
 
-
 MASKS = 500
 """Masked texts that LIME fits its line to, and that Partition SHAP may look at."""
 KERNEL_WIDTH = 0.25
@@ -202,7 +201,7 @@ class _Text(NamedTuple):
 def _text(
     module: Any, embedding: Any, labels: list[str], tokenizer: Any, row: Mapping[str, str]
 ) -> tuple[_Text, dict[str, Any]]:
-    """A text with its label, and what its rows say beside scores."""
+    """A text with its label, the target or else the answer; and its rows but for their scores."""
     import torch
 
     numbers = list(tokenizer(row["text"])["input_ids"])
@@ -227,8 +226,8 @@ def _text(
     return text._replace(column=labels.index(target)), told
 
 
-def _scores(method: str, text: _Text, seed: int, name: str) -> FloatArray:
-    """One score a token that is not special."""
+def _scores(method: str, text: _Text, seed: int, row_id: str) -> FloatArray:
+    """A score for each open token; InputError for gradients that lack or do not sum up."""
     if method in ("lime", "partition_shap"):
         surrogate = lime if method == "lime" else partition_shap
         return surrogate(text.masked, int(text.open.sum()), seed)
@@ -253,7 +252,7 @@ def _scores(method: str, text: _Text, seed: int, name: str) -> FloatArray:
         raise InputError(
             "integrated gradients must sum to the output on the text less that on its baseline, "
             f"within {GAP_LIMIT:.3g} of the sum of absolute scores",
-            found=f"a gap of {gap:.3g} for text {name!r} and target {text.labels[text.column]!r}",
+            found=f"a gap of {gap:.3g} for text {row_id!r} and target {text.labels[text.column]!r}",
             hint="the output jumps along the path: lime and partition_shap need no gradient",
         )
     return scores

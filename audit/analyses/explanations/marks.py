@@ -177,7 +177,7 @@ def _of_masks(one: Mapping[str, Any]) -> tuple[FloatArray, int]:
 
 
 def _left(one: Mapping[str, Any]) -> BoolArray:
-    """Which of the given tokens are left: no token is special in one place alone."""
+    """Whether each of the ``given`` tokens is among the ``tokens`` that are not special."""
     left = {*one["tokens"]}
     return np.array([token in left for token in one["given"]])
 
@@ -209,6 +209,7 @@ def _ends(spans: Any, last: int) -> tuple[Any, Any]:
 
 
 def _of_words(one: Mapping[str, Any]) -> tuple[FloatArray, int]:
+    """1 for each word of the text that the explanation holds, else 0, by one annotator."""
     said = {*one["held"]}
     return np.array([word in said for word in one["words"]], np.float64), 1
 

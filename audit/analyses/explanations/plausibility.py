@@ -47,7 +47,7 @@ def judged_rows(rows: pl.DataFrame, *, seed: int = 0) -> pl.DataFrame:
 
 
 def _measures(scores: FloatArray, marks: FloatArray, keys: UIntArray) -> dict[str, Any]:
-    """Columns of rows of one length."""
+    """The columns of `judged_rows`, of arrays of shape (rows, tokens) and a key a row."""
     n = scores.shape[1]
     evidence, order = marks >= MARKED, ranking(scores, keys)
     total = evidence.sum(axis=1)

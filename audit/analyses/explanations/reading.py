@@ -188,6 +188,7 @@ def _of_files(path: Path) -> pl.DataFrame:
 
 
 def _of_frame(stored: pl.DataFrame, where: Path) -> pl.DataFrame:
+    """A frame with the columns `FILE`, null where it lacks one; SchemaError for another type."""
     columns = [pl.lit(None, kind).alias(name) for name, kind in FILE.items()]
     for place, name in enumerate(FILE):
         if name in stored.columns:
@@ -221,7 +222,7 @@ def _of_text(part: Path) -> pl.DataFrame:
 
 
 def _column(name: str, values: Sequence[Any]) -> pl.Series:
-    """Values as Polars types them; null where it cannot."""
+    """Values as a column of its type of `FILE`; null for each that holds something else."""
     if (typed := _typed(name, values)) is not None:
         return typed
     if len(values) == 1:
@@ -269,7 +270,7 @@ def _refuse_type(found: str, where: object) -> NoReturn:
 
 
 def _special_tokens(rows: pl.DataFrame) -> tuple[frozenset[str], list[Reading]]:
-    """The tokens of all lists, and those whose offsets are empty wherever they are known."""
+    """Tokens to leave out: those of all lists, and any with empty offsets, told as a reading."""
     # A tokenizer gives such offsets to the tokens that it adds; not to all tokens of a row.
     known = rows.filter(pl.col("offsets").list.len() == pl.col("tokens").list.len())
     tokens = known.select("tokens", "offsets", row=pl.int_range(pl.len()))
@@ -352,7 +353,7 @@ def _flag(rows: pl.DataFrame, name: str, where: object) -> pl.Expr:
 
 
 def _once(rows: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Rows by `KEY` without repeats and contradictions, which no draws are, and their numbers."""
+    """Rows by `KEY` without repeats and, if not borrowed, contradictions; numbers of both."""
     same = [*KEY, "scores", "gold", "predicted", "group", "given"]
     once = rows.unique(same, keep="first", maintain_order=True)
     clear = once.filter(pl.col("borrowed") | ~pl.struct(KEY).is_duplicated())

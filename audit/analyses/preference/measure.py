@@ -82,7 +82,7 @@ def outcomes(
 
 
 def _above(scores: FloatArray, own: BoolArray, *, in_order: bool) -> tuple[int, int]:
-    """How many tokens are above the best of a word, and tied with it; no end without one."""
+    """How many tokens are above the best of the ``own`` ones, and tied; no end without any."""
     if not own.any():
         return sys.maxsize, 0
     best = scores[own].max()

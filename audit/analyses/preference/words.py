@@ -141,7 +141,7 @@ def _words_around(tree: Hierarchy, words: Mapping[str, Words], node: str) -> tup
 def _released_words(
     edges: Iterable[tuple[str, str]], top: str | None, stated: Mapping[str, str | None]
 ) -> dict[str, tuple[Words, Words]]:
-    """The same of each answer with a node, as the released code has it."""
+    """The words at or below the node of each answer, and above it, by the released code."""
     up, down = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
     for child, parent in edges:
         up[child].append(parent)

@@ -90,4 +90,5 @@ def _remarks_on(line: InstanceLine) -> str:
 
 
 def _number(value: float) -> str:
+    """A value as text; empty for 0."""
     return f"{value:.4g}" if value else ""

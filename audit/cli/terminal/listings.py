@@ -12,15 +12,7 @@ from rich.text import Text
 
 from audit.base.plurals import counted
 from audit.cli.terminal.summary import read_as_lines
-from audit.cli.terminal.tables import (
-    LONGEST,
-    STYLE,
-    chapter,
-    one_line,
-    status_word,
-    table,
-    whole,
-)
+from audit.cli.terminal.tables import LONGEST, STYLE, chapter, one_line, status_word, table, whole
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.lint import LintFinding, LintResult
 from audit.results.printed import rounding_of, said_at_head
@@ -56,11 +48,11 @@ def lint_summary(result: LintResult) -> Group:
         examined = counted(finding.of, finding.unit)
         cells = map(Text, (finding.rule, examined, f"{len(finding.cases):,}"))
         rules.add_row(status_word(finding.severity), *cells)
-    each = [_lint(finding, result.hierarchy) for finding in result.findings]
+    each = [_lint_finding(finding, result.hierarchy) for finding in result.findings]
     return Group(*readings, heading, "", rules, *each)
 
 
-def _lint(finding: LintFinding, hierarchy: Hierarchy) -> Group:
+def _lint_finding(finding: LintFinding, hierarchy: Hierarchy) -> Group:
     severity = (finding.severity, STYLE[finding.severity])
     named = Text.assemble(severity, (f"  {finding.rule}", "dim"))
     cases = [f"- {_lint_case(case, hierarchy)}" for case in finding.cases[:TOP]]

@@ -14,15 +14,7 @@ from rich.text import Text
 
 from audit.base.plurals import counted
 from audit.base.readings import read_as
-from audit.cli.terminal.tables import (
-    LONGEST,
-    STYLE,
-    Ending,
-    chapter,
-    one_line,
-    status_word,
-    table,
-)
+from audit.cli.terminal.tables import LONGEST, STYLE, Ending, chapter, one_line, status_word, table
 from audit.results.findings import NEEDS_INSTANCES, promise
 from audit.results.printed import (
     NOT_TOLD,
@@ -100,8 +92,7 @@ def _verdict(status: str, word: str, sentence: str) -> Text:
 
 
 def _checks(checks: Sequence[Mapping[str, Any]], rounding: Rounded) -> Table:
-    """A line a check, with what it looked at and its findings; how many are shown, and how many
-    are folded, where it is not all and none."""
+    """A line a check: what it looked at, how many findings are there, shown and folded."""
     numbers = ["findings"]
     numbers += ["shown"] if any(check["not_shown"] for check in checks) else []
     numbers += ["folded"] if any(check["folded"] for check in checks) else []
@@ -130,6 +121,7 @@ def _quiet(checks: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
 
 
 def _named(checks: Sequence[Mapping[str, Any]], word: str, status: str) -> Iterator[Text]:
+    """A line with the number of checks, a word for them and their names; none without checks."""
     if checks:
         heading = (f"{len(checks)} {word}", STYLE.get(status, "dim"))
         yield Text.assemble(heading, (f": {', '.join(one['name'] for one in checks)}", "dim"))
@@ -181,8 +173,8 @@ def _analysed(shared: Mapping[str, Any]) -> Iterator[RenderableType]:
         yield from chapter(replace(one, lead="", tables=read if one.folded else one.tables[:1]))
 
 
-def _written(findings: Sequence[Mapping[str, Any]], rounding: Rounded) -> str:
-    """The labels of findings that were refused, the most frequent first."""
+def _refused_labels(findings: Sequence[Mapping[str, Any]], rounding: Rounded) -> str:
+    """The refused labels that findings list, in brackets, with their instances; else empty."""
     parts = [part for finding in findings for part in finding["parts"] if part["nodes"]]
     counts = (cell(one["evidence"].get("instances"), rounding) for one in parts)
     every = zip(parts[:TOP], counts, strict=False)
@@ -200,7 +192,7 @@ def _reading(shared: Mapping[str, Any]) -> Text:
     instances = counted(ledger["instances"], shared["identity"]["data"]["called"])
     mapped = f"{instances}; {mapped_of(ledger, rounding)} mapped to {hierarchy}"
     checks = (check for check in shared["checks"] if check["name"] in counts)
-    named = {check["name"]: _written(check["findings"], rounding) for check in checks}
+    named = {check["name"]: _refused_labels(check["findings"], rounding) for check in checks}
     reasons = ", ".join(
         f"{reason} {cell(rows, rounding)}{named.get(reason, '')}" for reason, rows in refused
     )

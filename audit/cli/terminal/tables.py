@@ -62,7 +62,7 @@ def status_word(status: str) -> Text:
 
 
 def listed(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """Table of names with descriptions."""
+    """A table of rows of plain text below headings."""
     return filled(table(*headings), rows)
 
 
@@ -95,7 +95,7 @@ def chapter(made: Chapter) -> Iterator[RenderableType]:
 
 
 def filled(empty: Table, rows: Iterable[Sequence[str]]) -> Table:
-    """A table with rows of plain text."""
+    """The table with rows of plain text added to it."""
     for row in rows:
         empty.add_row(*(Text(one_line(cell)) for cell in row))
     return empty

@@ -63,7 +63,7 @@ class Counts:
 
     @classmethod
     def read(cls, table: pl.DataFrame, name: str, of: Releases) -> Self:
-        """What a table of things `beside` each other counts."""
+        """The columns ``name_old, name_new`` of a table, or with groups its sums over groups."""
         if not of.grouped:
             old, new = (table[f"{name}_{side}"].to_numpy() for side in SIDES)
             return cls(old, of.sizes[0], new, of.sizes[1], of)
@@ -92,6 +92,7 @@ class Counts:
 
     @property
     def _whole(self) -> tuple[IntArray, Size, IntArray, Size]:
+        """OLD, what it is of, NEW, and what that is of; counts rounded to whole instances."""
         old, new = (np.rint(counted).astype(np.int64) for counted in (self.old, self.new))
         return old, self.n_old, new, self.n_new
 
@@ -110,7 +111,7 @@ class Counts:
         return difference_interval(new, old)
 
     def columns(self, known: BoolArray, tested: BoolArray) -> pl.DataFrame:
-        """All statistics, a row a thing; null where not known, means of groups without any.
+        """All statistics, a row a thing; null where not ``known``, means also null without groups.
 
         Args:
             known: Whether the thing means the same in both releases.
@@ -147,11 +148,11 @@ def q_values(p_value: FloatArray, tested: BoolArray) -> FloatArray:
 
 
 def p_of_interval(apart: Any, reach: Any) -> Any:
-    """P values of differences, by how far their 95 % intervals reach on the side of 0."""
+    """P values of differences ``apart``, by how far their 95 % intervals ``reach`` towards 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(apart == 0, 1.0, 2 * ndtr(ndtri((1 - LEVEL) / 2) * np.abs(apart / reach)))
 
 
 def within_rate(q_value: FloatArray | pl.Series) -> BoolArray:
-    """Whether false-discovery rates allow to tell a change; not outside the family."""
+    """Whether false-discovery rates allow to tell a change; False outside the family."""
     return np.nan_to_num(np.asarray(q_value, np.float64), nan=1.0) <= FALSE_DISCOVERY_RATE

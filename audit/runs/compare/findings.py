@@ -50,8 +50,6 @@ _UNASKED = (None, "error", "not_applicable")
 _HELD = {"new": ("new", "worse"), "gone": ("gone", "better")}
 """What tests say of a finding that is told of one run alone."""
 _Row = dict[str, Any]
-
-
 _Found = tuple[_Row, Finding | None, Finding | None]
 """A row of `COLUMNS`, and the finding as either release has it."""
 
@@ -74,6 +72,7 @@ def checks_of(old: AuditResult, new: AuditResult) -> list[_Row]:
 def _in_both(
     old: AuditResult, new: AuditResult
 ) -> Iterator[tuple[str, CheckResult | None, CheckResult | None]]:
+    """The name of each check of either run, and the check in OLD and NEW, None where it lacks."""
     before, after = ({check.name: check for check in run.checks} for run in (old, new))
     for name in {**after, **before}:
         yield name, before.get(name), after.get(name)
@@ -131,6 +130,7 @@ def _matched(old: AuditResult, new: AuditResult) -> Iterator[_Found]:
 
 
 def _row(check: str, old: Finding | None, new: Finding | None, *, asked: bool) -> _Found:
+    """A row of `COLUMNS`, no p value, and the findings; ``asked``: the check ran in both."""
     was, now = (None if one is None else main_effect(one) for one in (old, new))
     effect, known = now or was, new or old
     assert effect is not None, "one of two releases has it"
@@ -174,7 +174,7 @@ class FindingTests:
         known = new or old
         assert known is not None, "one of two releases has it"
         if known.check in _PAIRS or (known.check == "cross_branch" and not known.key):
-            row = self._of_pairs.get(tuple(sorted(known.nodes[-2:])))
+            row = self._tested_pairs.get(tuple(sorted(known.nodes[-2:])))
             return {} if row is None else self._pair(row)
         if known.check == _RESIDUALS and known.key[1:] in _SHARES:
             there, here = (shares.get(known.nodes[0]) for shares in self._residual)
@@ -195,12 +195,13 @@ class FindingTests:
         return {"p_value": float(p_value)}
 
     def _pair(self, row: Mapping[str, Any]) -> _Row:
-        """By groups the test and the interval are of other shares than those of instances."""
+        """The test of a pair, without an interval where groups make it one of other shares."""
         p_value = max(row["p_value"], row["nodes_p_value"])
         ends = (row["low"], row["high"]) if row["mean_old"] is None else (None, None)
         return _tested(p_value, (row["joint_old"], row["joint_new"]), self.releases.sizes, ends)
 
     def _instances(self, *touched: int) -> _Row:
+        """The test of two numbers of instances, of OLD and of NEW."""
         of = self.releases.sizes
         k, m = map(min, touched, of)
         sizes = [round(n * worth) for n, worth in zip(of, self._worth, strict=True)]
@@ -211,7 +212,7 @@ class FindingTests:
         return _tested(p_value, (k, m), of, newcombe(m / of[1], sizes[1], k / of[0], sizes[0]))
 
     @cached_property
-    def _of_pairs(self) -> Mapping[tuple[str, ...], Mapping[str, Any]]:
+    def _tested_pairs(self) -> Mapping[tuple[str, ...], Mapping[str, Any]]:
         tested = self.pairs.filter(pl.col("q_value").is_not_null())
         return {(row["a"], row["b"]): row for row in tested.iter_rows(named=True)}
 
@@ -233,6 +234,7 @@ class FindingTests:
 
 
 def _worth(nodes: pl.DataFrame) -> float:
+    """Effective instances over instances, both summed over all nodes."""
     sums, squares = (nodes[f"group_{name}"].to_numpy() for name in ("sum", "squares"))
     effective = np.divide(sums**2, squares, out=np.zeros(len(sums)), where=squares > 0)
     return float(effective.sum() / max(nodes["support"].sum(), 1))
@@ -246,6 +248,7 @@ def _tested(
     *,
     of_all: bool = True,
 ) -> _Row:
+    """``p_value``, ``of_all`` and the columns `SUBJECT` of a test, ``ends`` its interval."""
     difference = counts[1] / of[1] - counts[0] / of[0]
     values = (counts[0], of[0], counts[1], of[1], difference, *ends)
     return {"p_value": p_value, "of_all": of_all, **dict(zip(SUBJECT, values, strict=True))}
@@ -279,7 +282,7 @@ def told_findings(exact: pl.DataFrame, runs: ToldRuns) -> pl.DataFrame:
 
 
 def _subjects(exact: pl.DataFrame, runs: ToldRuns) -> Iterator[_Row]:
-    """What was tested, with what counts are of as it is told; intervals are computed from it."""
+    """``id`` and `SUBJECT` of what was tested, with told denominators, and 0 for intervals."""
     for row in exact.filter(pl.col("of_all").is_not_null()).iter_rows(named=True):
         told = (
             {}

@@ -52,7 +52,7 @@ class ModelChanges:
     exact: bool = False
 
     def told(self, runs: ToldRuns) -> ModelChanges:
-        """The same as both runs tell it."""
+        """The changes of counts and metrics as both runs tell them; these if that is exactly."""
         if not runs.width:
             return self
         metrics = self.metrics
@@ -155,6 +155,7 @@ def _key(metric: _Metric) -> tuple[str, str, str]:
 
 
 def _place(key: tuple[str, str, str]) -> tuple[Any, ...]:
+    """Sort key: metrics over all instances first, then by scope, in the order of `METRICS`."""
     scope, name, parameters = key
     place = _ORDER.index(name) if name in _ORDER else len(_ORDER)
     return scope != ALL, scope, place, name, parameters

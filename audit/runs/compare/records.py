@@ -28,7 +28,7 @@ class RecordChanges:
     labels: pl.DataFrame
 
     def told(self, rounding: Rounding) -> pl.DataFrame:
-        """The rows that lists hold, with told counts, the most frequent first."""
+        """The rows of ``labels`` whose told counts may be listed, the most frequent first."""
         rows = told_frame(self.labels, RECORDS.columns, rounding)
         listed = pl.col("records") > rounding.width
         return rows.filter(listed).sort(-pl.col("records"), "label_old", "label_new")

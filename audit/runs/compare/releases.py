@@ -72,7 +72,7 @@ class Release:
         return self.run.nodes.select("node", *_OF_NODES).hstack(pl.DataFrame(lists, kinds))
 
     def within(self, nodes: Sequence[str]) -> Sparse:
-        """1 where the column is the row or an ancestor of it, shape (n_nodes, n_nodes)."""
+        """1 where the node of the column is that of the row or above it, shape (nodes, nodes)."""
         hierarchy = self.run.hierarchy
         kept = np.array([hierarchy.index(node) for node in nodes], np.int64)
         within: Sparse = hierarchy.closure[kept][:, kept]
@@ -112,7 +112,7 @@ class Releases:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Numbers of instances."""
+        """Numbers of instances of OLD and of NEW."""
         return self.old.run.size, self.new.run.size
 
     @property

@@ -87,7 +87,7 @@ class ToldRuns:
         return told.filter((beyond | (pl.col("difference").is_null() & far)) & ~near)
 
     def differ(self, old: int | None, new: int | None) -> bool:
-        """Whether a difference of two told counts is told."""
+        """Whether a difference of two told counts is told: not for None, nor near all instances."""
         if old is None or new is None or self._near_all(old, new):
             return False
         return abs(new - old) >= 2 * self.width

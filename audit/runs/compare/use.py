@@ -104,7 +104,7 @@ def _joint(release: Release, nodes: pl.Enum) -> pl.DataFrame:
 
 
 def _at(nodes: pl.Series, values: pl.Series) -> FloatArray:
-    """A number of nodes of an enumeration, of which there is one in its order."""
+    """The value of each node, from ``values`` in the order of the nodes' enumeration."""
     found: FloatArray = values.to_numpy()[nodes.to_physical().to_numpy()]
     return found
 
@@ -195,7 +195,7 @@ def exchanges(nodes: pl.DataFrame, changed: pl.DataFrame, new: Release) -> pl.Da
 
 
 def _added(numbers: Sequence[Sequence[float]]) -> tuple[float, float, float]:
-    """The size of a sum of differences, with its interval, squared and added from theirs."""
+    """The absolute sum of rows ``difference, low, high``, and its interval, from their squares."""
     apart, low, high = np.array(numbers).T
     down, up = np.linalg.norm(apart - low), np.linalg.norm(high - apart)
     total = float(apart.sum())

@@ -18,12 +18,7 @@ from audit.results.metric_list import ALL
 from audit.results.result import AuditResult
 from audit.runs.compare.counts import TERMS
 from audit.runs.compare.findings import CHANGES, SUBJECT, TOLD, checks_of, told_findings
-from audit.runs.compare.models import (
-    ModelChanges,
-    changed_metrics,
-    measure_changes,
-    metric_rows,
-)
+from audit.runs.compare.models import ModelChanges, changed_metrics, measure_changes, metric_rows
 from audit.runs.compare.records import RecordChanges
 from audit.runs.compare.releases import EDIT_COLUMNS, EDITS, SIDES, Release
 from audit.runs.compare.told import ToldRuns
@@ -205,6 +200,7 @@ class View:
         return rows
 
     def _exchange(self, row: _Row) -> _Row:
+        """An exchange as it is listed, with the changes of its nodes in place of their ids."""
         names = ("node", "title", "support_old", "support_new")
         for side in ("fewer", "more"):
             own = self.exchanged.filter(pl.col("node").is_in(row[side]))
@@ -296,7 +292,8 @@ def causes(
         "policy": _OF_POLICY,
     }
     counted_alike = "Both runs counted the same data, so that no difference between their labels is"
-    data = f"{counted_alike} chance." if of.same_data else _data(old, new)
+    sizes = f"OLD has {counted(old.size, new.called)}, NEW {new.size:,}."
+    data = f"{counted_alike} chance." if of.same_data else sizes
     rows = [{"name": "data", "changed": not of.same_data, "old": None, "new": None,
              "statement": data}]  # fmt: skip
     for name, follows in said.items():
@@ -313,10 +310,6 @@ def _identity(run: AuditResult, name: str) -> str | None:
     if name == "tool":
         return f"{one['name']} {one['version']}"
     return str(one["sha256"]) if isinstance(one, Mapping) else one
-
-
-def _data(old: AuditResult, new: AuditResult) -> str:
-    return f"OLD has {counted(old.size, new.called)}, NEW {new.size:,}."
 
 
 def _hierarchy(edits: pl.DataFrame, edited: int, *, unlisted: bool) -> str:

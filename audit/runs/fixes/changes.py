@@ -58,7 +58,7 @@ class Log(BaseModel):
 
 
 def mended_by(log: Path, reference: AuditResult | None, data: Sequence[Path]) -> Mended:
-    """What a log tells of the changes that made a copy."""
+    """What a log tells of the changes to the reference that made ``data``; InputError if not so."""
     if reference is None:
         raise _refused(log, "--changes needs --reference RUN, of the data before", "none")
     try:

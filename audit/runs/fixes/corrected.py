@@ -33,7 +33,7 @@ def corrected(tables: Sequence[OpenTable], changes: Sequence[Change]) -> list[pl
     Raises:
         InputError: If two changes are of one label of an instance, or one has no place.
     """
-    _refuse_twice(changes)
+    _refuse_repeated(changes)
     if not tables:
         return []
     asked = pl.DataFrame(map(asdict, changes), _CHANGES).with_columns(
@@ -73,7 +73,7 @@ def corrected(tables: Sequence[OpenTable], changes: Sequence[Change]) -> list[pl
     return frames
 
 
-def _refuse_twice(changes: Sequence[Change]) -> None:
+def _refuse_repeated(changes: Sequence[Change]) -> None:
     keys = pl.Series([f"{one.label or f'+{one.new}'} of {one.instance}" for one in changes])
     if keys.is_duplicated().any():
         twice = keys.filter(keys.is_duplicated()).unique(maintain_order=True)
@@ -140,12 +140,13 @@ def _lists(table: OpenTable, name: str) -> pl.Series:
 
 
 def _sign(table: OpenTable) -> str:
+    """What separates labels in a cell: white space, or text without any around it."""
     sep = table.columns.sep
     return sep if sep.isspace() else sep.strip()
 
 
 def _of_rows(table: OpenTable, own: pl.DataFrame, added: pl.DataFrame) -> pl.DataFrame:
-    """A table whose rows are an instance and a label."""
+    """A table of a row a label after the changes: ``own`` cells, and additions."""
     (name,) = table.columns.label
     goes = pl.col("acts") & (pl.col("kind") == "remove")
     left = ~goes.all().over("instance") | pl.col("instance").is_in(added["instance"].implode())
@@ -181,7 +182,7 @@ def _varying(table: OpenTable) -> list[str]:
 def _of_cells(
     table: OpenTable, own: pl.DataFrame, added: pl.DataFrame
 ) -> tuple[pl.DataFrame, set[int]]:
-    """A table whose rows are instances, and the numbers of additions that have no place in it."""
+    """A table of a row an instance after the changes, and numbers of additions without a place."""
     names, unplaced = table.columns.label, set[int]()
     columns = [table.frame[name].to_list() for name in names]
     label = pl.when("acts").then("new").otherwise("label")
@@ -192,7 +193,7 @@ def _of_cells(
         if acts:
             columns[column][row] = _cell(table, labels)
     for row, new, number in added.select("row", "new", "number").iter_rows():
-        place = next((n for n, one in enumerate(columns) if not _held(one[row])), None)
+        place = next((n for n, one in enumerate(columns) if not str(one[row] or "").strip()), None)
         if table.frame.schema[names[-1]].is_nested():
             columns[-1][row] = [*(columns[-1][row] or []), new]
         elif table.columns.sep:
@@ -206,11 +207,8 @@ def _of_cells(
     return table.frame.with_columns(made), unplaced
 
 
-def _held(cell: object) -> str:
-    return str(cell or "").strip()
-
-
 def _cell(table: OpenTable, labels: list[str]) -> object:
+    """Labels as a cell holds them: a list, or text; None for a cell of text without any."""
     listed = table.frame.schema[table.columns.label[0]].is_nested()
     return labels if listed else _between(table).join(labels) or None
 

@@ -34,7 +34,7 @@ CORRECTIONS = ("id", "old", "new", "finding", "keep")
 
 
 def log_of(out: Path) -> Path:
-    """Where the log of what was written is."""
+    """The path of the log of what is written to ``out``, beside it."""
     return out.with_name(f"{out.name}{LOG_END}")
 
 
@@ -130,6 +130,7 @@ def write_corrected(
 def _copy(
     folder: Path, dataset: Path, tables: Sequence[OpenTable], frames: Sequence[pl.DataFrame]
 ) -> tuple[Path, dict[str, Any]]:
+    """A copy of the dataset with the changed tables, and digests of these files for the log."""
     files, copy = dict[str, Any](), folder / dataset.name
     (shutil.copytree if dataset.is_dir() else shutil.copyfile)(dataset, copy)
     for one, frame in zip(tables, frames, strict=True):
@@ -143,6 +144,7 @@ def _copy(
 
 
 def _list(file: Path, run: Path, changes: Sequence[Change]) -> tuple[Path, dict[str, Any]]:
+    """Write changes as a list of corrections; its path, and digests for the log."""
     rows = [
         (one.instance, one.label or None, one.new or None, one.finding, one.keep or None)
         for one in changes

@@ -82,6 +82,7 @@ class Sample:
 
     @property
     def _every(self) -> pl.LazyFrame:
+        """The cases of findings, without those of behaviours."""
         every = cases_of(self.run).with_columns(pl.col("finding").cast(pl.String))
         return every.filter(~pl.col("finding").str.starts_with(BEHAVIOUR))
 
@@ -100,7 +101,7 @@ class Sample:
             yield told.select(pl.lit(finding.id).alias("finding"), "instance", "labels", "others")
 
     def _of_controls(self, chosen: pl.DataFrame) -> pl.DataFrame:
-        """As many records without a finding as there are, each with one of its labels."""
+        """As many records without a finding as were chosen, each with one of its labels."""
         assert self.run.instances is not None, "refused above"
         behind = self._every.select("instance").unique()
         labelled = self.run.instances.filter(pl.col("label") > 0).select("instance").unique()
@@ -118,6 +119,7 @@ class Sample:
         return told.select(pl.lit(_CONTROL).alias("finding"), pl.all())
 
     def _one_of(self, labels: pl.DataFrame) -> str:
+        """One of the labels of a record, by a hash of its id and the seed."""
         key = int(unit_keys([f"{labels['instance'][0]}\0label"], self.seed)[0])
         return str(labels["node"][key % len(labels)])
 
@@ -154,7 +156,7 @@ class Confirmed:
 
 
 def confirmed(run: AuditResult, sheet: pl.DataFrame, path: Path) -> list[Confirmed]:
-    """What a sheet that came back confirms of each finding, then of the controls."""
+    """What a returned sheet confirms of each finding, then of controls; InputError for another."""
     lacking = [name for name in COLUMNS if name not in sheet.columns and name != "note"]
     if lacking:
         raise _refused("a sheet of `audit sample` is required", f"no {first_cases(lacking)}", path)
@@ -170,7 +172,7 @@ def confirmed(run: AuditResult, sheet: pl.DataFrame, path: Path) -> list[Confirm
     if len(other):
         said = first_cases(other.unique(maintain_order=True))
         raise _refused(f"{', '.join(VERDICTS)} or a blank is required as a verdict", said, path)
-    return [_of(one, given, cases) for one, cases in ({**rows.cases, _CONTROL: 0}).items()]
+    return [_of_verdicts(one, given, cases) for one, cases in ({**rows.cases, _CONTROL: 0}).items()]
 
 
 def _refused(required: str, found: str, path: Path) -> InputError:
@@ -178,6 +180,7 @@ def _refused(required: str, found: str, path: Path) -> InputError:
 
 
 def _drawn_as(sheet: pl.DataFrame, run: AuditResult, path: Path) -> tuple[int, int]:
+    """The size and seed that a sheet of this run was drawn with; InputError for any other."""
     runs, said = sheet["run"].unique().to_list(), sheet["drawn"].unique().to_list()
     if runs != [digest_of(run)]:
         found = first_cases(runs) if runs else "none"
@@ -188,7 +191,7 @@ def _drawn_as(sheet: pl.DataFrame, run: AuditResult, path: Path) -> tuple[int, i
     return int(words[0]), int(words[-1])
 
 
-def _of(finding: str, given: pl.DataFrame, cases: int) -> Confirmed:
+def _of_verdicts(finding: str, given: pl.DataFrame, cases: int) -> Confirmed:
     verdicts = given.filter(pl.col("finding") == finding)["verdict"]
     wrong, right, unsure = (int((verdicts == one).sum()) for one in ("wrong", "right", "unsure"))
     n = wrong + right

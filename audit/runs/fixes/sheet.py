@@ -122,7 +122,7 @@ class Proposals:
         return own.join(listed, on="number", how="left", maintain_order="left")["node"]
 
     def _before(self, table: pl.DataFrame) -> pl.Series:
-        """The labels of each record that the reference had, with their titles; else empty."""
+        """Labels that the reference had on a record and the run lacks, with titles; else empty."""
         nothing, told = pl.repeat("", len(table), eager=True), self.run.identity.get("reference")
         given = (one["path"] for one in self.run.inputs if one["role"] == "reference")
         kept = Path(next(given, "")).parent / RESTRICTED / INSTANCES.file
@@ -171,6 +171,7 @@ def nodes_as_written(nodes: Mapping[str, Any]) -> Callable[[str | None, str | No
 
 
 def _change(row: Mapping[str, Any], kind: str, new: str | None, by: str) -> Change:
+    """A change of the label of a proposal; any ``kind`` but replace and add is a removal."""
     known: Any = kind if kind in ("replace", "add") else "remove"
     keep, table = row["keep"] if known == "remove" else 0, row["table"] or ""
     return Change(
@@ -179,7 +180,7 @@ def _change(row: Mapping[str, Any], kind: str, new: str | None, by: str) -> Chan
 
 
 def read_sheet(path: Path) -> pl.DataFrame:
-    """A sheet of proposals that came back as CSV."""
+    """A sheet of proposals that came back as CSV; InputError if it lacks a column."""
     rows = read_table(path)
     if lacking := [name for name in (*_KEPT, "run", "decision") if name not in rows.columns]:
         found = f"no column {first_cases(lacking)}"
@@ -262,7 +263,7 @@ def _given(sheet: pl.DataFrame, path: Path) -> pl.DataFrame:
 
 
 def _decided(row: Mapping[str, Any], path: Path, hierarchy: Hierarchy, by: str) -> Change:
-    """The change that a row with its decision makes."""
+    """The change that a row with its decision makes; InputError if that names no fit label."""
     kind, label, number = row["change"], row["other"], f"row {row['number']}"
     if label is not None:
         placed = hierarchy.place(label, row["table"])
