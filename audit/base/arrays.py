@@ -1,5 +1,4 @@
-"""Long arrays: in memory while they are short, else in files that the system maps into it; and how
-much of them is worked on at a time."""
+"""Long arrays: in memory while short, else in mapped files; and how much is worked on at a time."""
 
 from __future__ import annotations
 
@@ -24,8 +23,7 @@ _MAPS: WeakSet[mmap.mmap] = WeakSet()
 
 @contextmanager
 def holding(most: int) -> Iterator[None]:
-    """Within the block, arrays of more than so many bytes stand in files, and less is worked on at
-    a time; the numbers are the same."""
+    """Keep arrays of more than ``most`` bytes in files within the block; work on less at a time."""
     before = _LONGEST_IN_MEMORY.set(most)
     try:
         yield

@@ -102,7 +102,7 @@ def text_table(path: Path, name: str, shape: TextShape) -> Table:
 
 
 def _widths(lines: Sequence[str], sign: str) -> list[int]:
-    """Numbers of fields of first rows; the last of all may be cut."""
+    """Number of fields of each of the first rows, at most 50, if ``sign`` parts them."""
     form = replace(_USUAL, separator=sign)
     try:
         rows = [len(row) for _, row in _fields((f"{line}\n" for line in lines), form) if row]
@@ -134,7 +134,7 @@ def _form_of(lines: Sequence[str], header: bool) -> _Form:
 
 def _separator(rows: Sequence[str], header: bool) -> str:
     """The separator that parts all first rows alike, else the most frequent one of the first; of a
-    first line without any that which parts all others alike."""
+    first line without any that which parts all others alike; empty if there is none."""
     widths = {sign: _widths(rows, sign) for sign in SEPARATORS if sign in "".join(rows[:2])}
     own = [sign for sign in widths if sign in rows[0]]
     alike = [sign for sign in own or widths if len({*widths[sign][not own :]}) == 1]
@@ -157,7 +157,7 @@ def _fields(lines: Iterable[str], form: _Form) -> Iterator[tuple[int, list[str]]
 
 
 def _once(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of which one again is marked as such."""
+    """Names of columns, each once: a repeated one ends in `REPEATED` and a number."""
     made = list[str]()
     for bare in names:
         marked = (f"{bare}{REPEATED}{times}" for times in count())
@@ -216,7 +216,7 @@ def _batches(
 
 
 def _plain(stream: BufferedReader, form: _Form) -> Iterator[bytes]:
-    """The rows of a text of its own form as others are written."""
+    """A publisher's lines as usual ones: no blank before a quote, no last line such as END."""
     while lines := stream.readlines(AT_ONCE):
         if form.quotes:
             lines = [re.sub(rb', +"', b',"', line) for line in lines]

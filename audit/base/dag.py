@@ -1,5 +1,4 @@
-"""Directed acyclic graphs as sparse arrays, and the tables of edges and nodes that they are built
-from."""
+"""Directed acyclic graphs as sparse arrays, and the tables of edges and nodes behind them."""
 
 from __future__ import annotations
 
@@ -166,10 +165,7 @@ def edge_ends(edges: Sparse) -> tuple[IntArray, IntArray]:
 
 
 def strong_components(edges: Sparse) -> IntArray:
-    """Number of the strongly connected component of each node, shape (n,).
-
-    Components are numbered from 0 in the order of their first nodes.
-    """
+    """Strongly connected component of each node, numbered from 0 by first nodes, shape (n,)."""
     from scipy.sparse.csgraph import connected_components
 
     _, found = connected_components(edges, directed=True, connection="strong")
@@ -305,7 +301,7 @@ def declared_nodes(edges: pl.DataFrame, nodes: pl.DataFrame | None) -> pl.DataFr
 
 
 def graph_tables(graph: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Edges and nodes of a graph of networkx."""
+    """Edges, child to parent, and nodes of a networkx graph; SchemaError of a multigraph."""
     if graph.is_multigraph():
         raise SchemaError(
             "a graph with one edge between two nodes is required",
@@ -324,7 +320,7 @@ def graph_tables(graph: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def refuse_unused(relations: Sequence[str], used: Iterable[str], what: str) -> None:
-    """Raise SchemaError on relations that are not among those used, which edges or terms have."""
+    """Raise SchemaError if a relation is none of those ``used`` by ``what``: edges or terms."""
     used = sorted(map(str, used))
     if unused := [one for one in relations if one not in used]:
         raise SchemaError(
@@ -339,7 +335,7 @@ def _id(node: Any) -> str:
 
 
 def refuse_cycle(cycle: Sequence[str]) -> None:
-    """Raise HierarchyError with the nodes along a cycle, of a long one the first."""
+    """Raise HierarchyError that names the first nodes of a cycle; nothing if it is empty."""
     more = f" -> ... ({len(cycle) - 1:,} nodes)" * (len(cycle) > SHOWN)
     if cycle:
         raise HierarchyError(

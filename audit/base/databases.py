@@ -80,7 +80,7 @@ def _file(address: str) -> Path:
 
 
 def scheme_of(path: Path) -> str:
-    """How an address of a file that is a database begins; empty of others."""
+    """Scheme of the address of a file of SQLite or DuckDB; empty for any other file."""
     with path.open("rb") as stream:
         head = stream.read(12)
     return "sqlite" if head.startswith(b"SQLite") else "duckdb" if head[8:12] == b"DUCK" else ""
@@ -148,6 +148,7 @@ def is_database(data: object) -> TypeGuard[str]:
 
 
 def _connected(address: str) -> _Connection:
+    """The connection to an address, new unless `one_snapshot` has one; InputError if it fails."""
     shared = _SHARED.get()
     if shared is not None and address in shared:
         return shared[address]
@@ -188,11 +189,11 @@ def _telling(where: str) -> Iterator[None]:
 
 
 def sql_tables(address: str, query: str | None, table: str | None) -> tuple[Table, ...]:
-    """The rows of a query or a table of a database, else all tables that need no schema before.
+    """The rows of a query or of a table; if neither, of each table whose name needs no schema.
 
     Raises:
-        InputError: If the address has a password, nothing there can be read, or the query does
-            more than to read.
+        InputError: If the address has a password, nothing there can be read, the query does more
+            than to read, both are named, or neither and there is no table.
     """
     base = _connected(address)
     if query is not None and table is None:

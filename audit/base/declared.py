@@ -236,7 +236,7 @@ class Table:
 
 
 def text(names: str, heading: str = "") -> tuple[Column, ...]:
-    """Ids, titles, words, flags and days of a file, a policy or a hierarchy.
+    """Columns of ids, titles, words, flags and days of a file, a policy or a hierarchy.
 
     Here as below, ``names`` are divided by spaces, and their headings by ``|``; what stands without
     a heading is not shown in reports.
@@ -248,39 +248,39 @@ def text(names: str, heading: str = "") -> tuple[Column, ...]:
 
 
 def key(names: str, heading: str = "") -> tuple[Column, ...]:
-    """Words of a fixed list, such as the names of tests."""
+    """Columns of words of a fixed list, such as the names of tests."""
     return _each(names, "text", heading, words=True)
 
 
 def flag(names: str, heading: str = "") -> tuple[Column, ...]:
-    """Whether something holds, of a file or a hierarchy and not of a test."""
+    """Columns of true and false, of a file or a hierarchy and not of a test."""
     return _each(names, "text", heading, type="boolean")
 
 
 def texts(names: str, heading: str = "") -> tuple[Column, ...]:
-    """Several ids or words in a cell."""
+    """Columns of lists of ids or words."""
     return _each(names, "text", heading, type="array")
 
 
 def node(names: str, heading: str = "", *, title: str) -> tuple[Column, ...]:
-    """Ids of nodes, each with the column of its title, which is no column of its own in reports."""
+    """Columns of nodes, then those of their titles, which reports show beside the nodes alone."""
     titles = title.split()
     named = zip(_each(names, "text", heading), titles, strict=True)
     return (*(replace(one, title=beside) for one, beside in named), *text(title))
 
 
 def whole(names: str, heading: str = "") -> tuple[Column, ...]:
-    """Numbers that count no persons: depths, nodes of a hierarchy, tuples."""
+    """Columns of whole numbers that count no persons: depths, nodes of a hierarchy, tuples."""
     return _each(names, "whole", heading)
 
 
 def setting(names: str, heading: str = "", *, type: str = "") -> tuple[Column, ...]:
-    """Numbers that a policy, a file or a hierarchy states, such as limits."""
+    """Columns of numbers that a policy, a file or a hierarchy states, such as limits."""
     return _each(names, "setting", heading, type=type)
 
 
 def exact(names: str, heading: str = "", *, reason: str, of: str = "") -> tuple[Column, ...]:
-    """Counts of persons that may be told as they are: the totals of sharing.
+    """Columns of counts of persons that may be told as they are: the totals of sharing.
 
     ``of`` names a total that is told in its class where it would give a small count away.
     """
@@ -290,12 +290,12 @@ def exact(names: str, heading: str = "", *, reason: str, of: str = "") -> tuple[
 def count(
     names: str, heading: str = "", *, of: str = "instances", under: str = "", among: str = ""
 ) -> tuple[Column, ...]:
-    """Counts, parts of a total; each is told no higher than the one that it is ``under``."""
+    """Columns of counts, parts of the total ``of``; none told above the count it is ``under``."""
     return _each(names, "count", heading, of=under, total=of, among=among)
 
 
 def total(names: str, heading: str = "", *, under: str = "", type: str = "") -> tuple[Column, ...]:
-    """Sums of weights or of counts, part of no total; each told no higher than what it is under."""
+    """Columns of sums, parts of no total; none is told above the count that it is ``under``."""
     return _each(names, "sum", heading, of=under, total=NONE, type=type)
 
 
@@ -317,19 +317,19 @@ def mean(
     high: float = 1.0,
     **shown: Unpack[Shown],
 ) -> tuple[Column, ...]:
-    """Means over n instances of values from ``low`` to ``high``, with the ends of its interval."""
+    """Columns of means, over ``n`` instances, of values from ``low`` to ``high``."""
     return _each(names, "mean", heading, of=n, low=low, high=high, **shown)
 
 
 def factor(name: str, heading: str = "", *, of: str) -> tuple[Column, ...]:
-    """The expectation of a pair with two supports."""
+    """A column of expected numbers of pairs; ``of`` names the columns of both supports."""
     return _each(name, "factor", heading, of=of)
 
 
 def estimate(
     names: str, heading: str = "", *, n: str = "", reason: str, **shown: Unpack[Shown]
 ) -> tuple[Column, ...]:
-    """Numbers that no count follows from, told in two digits where each n is large enough.
+    """Columns of numbers that no count follows from, told in two digits where each n is large.
 
     ``ends`` names the ends of the interval of a single one, which are told as it is.
     """
@@ -337,33 +337,33 @@ def estimate(
 
 
 def share(name: str, heading: str = "", *, of: str, **shown: Unpack[Shown]) -> tuple[Column, ...]:
-    """The first of two counts as a share of the second, with the ends of its interval."""
+    """A column of shares: ``of`` names the column of the part, then that of the whole."""
     return _each(name, "share", heading, of=of, **shown)
 
 
 def ratio(name: str, heading: str = "", *, of: str, **shown: Unpack[Shown]) -> tuple[Column, ...]:
-    """A count over an expectation or another count, with the ends of its interval."""
+    """A column of ratios: ``of`` names the count, then the expectation or count it is held to."""
     return _each(name, "ratio", heading, of=of, **shown)
 
 
 def difference(
     name: str, heading: str = "", *, of: str, **shown: Unpack[Shown]
 ) -> tuple[Column, ...]:
-    """The first of two shares less the second, with the ends of its interval."""
+    """A column of differences: ``of`` names the share, then the one that is taken from it."""
     return _each(name, "difference", heading, of=of, **shown)
 
 
 def metric(
     name: str, heading: str = "", *, by: str, n: str, **shown: Unpack[Shown]
 ) -> tuple[Column, ...]:
-    """The value of the metric that the column ``by`` names, over ``n``, and its interval's ends."""
+    """A column of values of metrics, each named in the column ``by``, over ``n`` instances."""
     return _each(name, "metric", heading, of=f"{by} {n}", **shown)
 
 
 def chance(
     names: str, heading: str = "", *, type: str = "", **shown: Unpack[Shown]
 ) -> tuple[Column, ...]:
-    """P and q values, verdicts, and other numbers of tests, a single one with its interval."""
+    """Columns of p and q values, verdicts, and other numbers of tests."""
     return _each(names, "chance", heading, type=type, words=True, **shown)
 
 
@@ -385,7 +385,7 @@ def _each(
 
 
 def finite(value: float | None) -> float | None:
-    """A number as JSON has it: none where it is not finite."""
+    """A number as JSON has it: None where it is not finite."""
     return value if value is not None and math.isfinite(value) else None
 
 

@@ -149,7 +149,7 @@ def exchange(folder: Path, out: Path) -> None:
 
 
 def _exchanged_at_once(folder: Path, out: Path) -> bool:
-    """Whether both have changed places by one call of the system; False where it has none."""
+    """Swap two folders by one call of the system; False if it has none, OSError if it fails."""
     if os.name == "nt":
         return False
     here, there = os.fsencode(folder), os.fsencode(out)
@@ -171,7 +171,7 @@ def _exchanged_at_once(folder: Path, out: Path) -> bool:
 
 @contextmanager
 def on_disk(folder: Path) -> Iterator[None]:
-    """Raise OutputError where the disk is full or the folder may not be written."""
+    """Within the block any OSError becomes OutputError: a full disk, or no right to write."""
     try:
         yield
     except OSError as error:
@@ -186,7 +186,8 @@ def on_disk(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing(file: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Yield the path of a file to write, which takes its name when the block has ended."""
+    """Yield a path to write to, whose file takes the place of ``file`` at the end of the block;
+    OutputError if there is such a file and ``overwrite`` is False, or it cannot be written."""
     if file.is_file() and not overwrite:
         required, hint = "an earlier file is replaced only when asked", "add --overwrite, or name"
         raise OutputError(required, found="a file", where=file, hint=f"{hint} another file")

@@ -111,10 +111,8 @@ class RenderError(AuditError):
 
 
 def refuse_unknown(name: str, known: Iterable[str], what: str, names: str) -> None:
-    """Raise InputError if a name is none of those known.
-
-    ``what`` it names, with an article, and what ``names`` in the plural are of, are for messages.
-    """
+    """Raise InputError if a name is none of those known; the message requires ``what``, with an
+    article, and lists those known as the ``names``, a plural."""
     known = list(known)
     if name not in known:
         raise InputError(
@@ -139,7 +137,7 @@ def printable(text: str) -> str:
 
 
 def first_cases(cases: Iterable[object], total: int | None = None) -> str:
-    """Name the first cases and count the rest: ``'a', 'b' and 3 more``.
+    """Name the first cases and count the rest, of ``total`` if stated: ``'a', 'b' and 3 more``.
 
     >>> first_cases(["a", "b"])
     "'a', 'b'"

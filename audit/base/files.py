@@ -1,5 +1,4 @@
-"""Files as bytes, text and JSON: unpacked as far as a limit allows, one error for each fault, as
-they were when they were first read."""
+"""Files as bytes, text and JSON: unpacked within a limit, and as they were when first read."""
 
 from __future__ import annotations
 
@@ -55,7 +54,8 @@ def inputs_of_a_command() -> Iterator[None]:
 def see(*paths: Path, opened: bool = False) -> None:
     """Note what files are, before they are read: their device, inode, size and times.
 
-    Files that are just being ``opened`` are noted by a command alone.
+    A command keeps the first note of a file. Elsewhere a later one replaces it, and files that are
+    only being ``opened`` are not noted.
     """
     for path in map(Path.absolute, paths):
         if path not in _SEEN if _COMMANDS else not opened:
@@ -85,7 +85,7 @@ def refuse_changed(*paths: Path) -> None:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn what the operating system raises into one InputError."""
+    """Note a file that the block reads; InputError if it is none, or the system cannot read it."""
     if not path.is_file():
         found, hint = "nothing there", ""
         if path.is_dir():
@@ -170,7 +170,7 @@ def _decoder(encoding: str) -> io.IncrementalNewlineDecoder:
 
 
 def text_stream(path: Path, encoding: str = "") -> TextIO:
-    """The same as a stream of text."""
+    """The text of a file as a stream: UTF-8, UTF-16 by its mark, or as stated; lines end in LF."""
     blocks = (text.encode() for text in text_blocks(path, encoding))
     return io.TextIOWrapper(as_stream(blocks), "utf-8", newline="\n")
 
@@ -247,7 +247,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """The content of a file as UTF-8, without byte order mark, lines ended by ``\\n``."""
+    """The text of a file, UTF-8 or UTF-16 by its mark, lines ended by LF; InputError if empty."""
     return _with_content("".join(text_blocks(path)), path)
 
 

@@ -40,8 +40,8 @@ def json_tables(path: Path, name: str, shape: TextShape) -> tuple[Table, ...]:
         first = [*islice(filter(str.strip, stream), 2)]
     if not first:
         raise InputError("a file of JSON with records is required", found="nothing", where=name)
-    if bare_suffix(path) in _LINES or (len(first) == 2 and _is_record(first)):
-        read = partial(_lines, path, name, shape.encoding)
+    if bare_suffix(path) in _LINES or (len(first) == 2 and _are_lines_of_records(first)):
+        read = partial(_records_on_lines, path, name, shape.encoding)
         held = [*islice(read(), _ROWS_IN_MEMORY + 1)]
         return (_table(path, name, held.__iter__ if len(held) <= _ROWS_IN_MEMORY else read),)
     document = parsed_json("".join(text_blocks(path, shape.encoding)), path, _parse)
@@ -49,7 +49,7 @@ def json_tables(path: Path, name: str, shape: TextShape) -> tuple[Table, ...]:
     found = {
         key: [*map(_cells, records)]
         for key, records in lists.items()
-        if records and isinstance(records, list) and all(map(_is_one, records))
+        if records and isinstance(records, list) and all(map(_is_record, records))
     }
     if not found:
         raise SchemaError(
@@ -63,7 +63,7 @@ def json_tables(path: Path, name: str, shape: TextShape) -> tuple[Table, ...]:
     )
 
 
-def _is_record(lines: Sequence[str]) -> bool:
+def _are_lines_of_records(lines: Sequence[str]) -> bool:
     """Whether the first of two lines is a whole object or array, and the next begins as one."""
     try:
         return isinstance(json.loads(lines[0]), (dict, list)) and lines[1].lstrip()[0] in "{["
@@ -71,16 +71,16 @@ def _is_record(lines: Sequence[str]) -> bool:
         return False
 
 
-def _is_one(record: Any) -> bool:
+def _is_record(record: Any) -> bool:
     """Whether a value is a record: an object, or a list of objects, as of classes and scores."""
     listed = record if isinstance(record, list) else [record]
     return all(isinstance(one, dict) for one in listed)
 
 
-def _lines(path: Path, name: str, encoding: str) -> Iterator[_Cells]:
+def _records_on_lines(path: Path, name: str, encoding: str) -> Iterator[_Cells]:
     for where, line in lines_of(path, encoding, name):
         record = parsed_json(line, where, _parse)
-        if not _is_one(record):
+        if not _is_record(record):
             found = excerpt(record)
             raise SchemaError("an object a line is required", found=found, where=where)
         yield _cells(record)
@@ -128,7 +128,7 @@ def _frame(records: Sequence[_Cells], schema: dict[str, pl.DataType]) -> pl.Data
 
 
 def _lists(values: Sequence[str | list[str | None] | None]) -> pl.Series:
-    """Many times as fast as Polars makes them."""
+    """A column of lists, a text as a list of one; many times as fast as Polars makes it."""
     lists = [[one] if isinstance(one, str) else one or [] for one in values]
     inner = pl.Series([*chain.from_iterable(lists)], dtype=pl.String)
     made = list_column(inner, np.cumsum([0, *map(len, lists)]))
@@ -144,11 +144,12 @@ def _cells(record: Any) -> _Cells:
 
 
 def _put(value: Any, key: str, cells: _Cells) -> None:
+    """Put a value, and each in it, into cells by its dotted key; SchemaError if that is there."""
     if isinstance(value, dict):
         for name, one in value.items():
             _put(one, f"{key}.{name}" if key else name, cells)
         return
-    if isinstance(value, list) and value and _is_one(value):
+    if isinstance(value, list) and value and _is_record(value):
         each = [_cells({key: one} if key else one) for one in value]
         for name in dict.fromkeys(name for one in each for name in one):
             cells[name] = [_text(one.get(name)) for one in each]
@@ -159,6 +160,7 @@ def _put(value: Any, key: str, cells: _Cells) -> None:
 
 
 def _text(value: Any) -> str | None:
+    """A value as text, JSON unless it is a string; None if it is null or blank."""
     if isinstance(value, str):
         return value if value.strip() else None
     return None if value is None else json.dumps(value, ensure_ascii=False)

@@ -60,8 +60,8 @@ def refuse_pairs(pairs: int, where: object) -> None:
 def refuse_many_pairs(labels: Iterable[int], nodes: int, where: object, before: int = 0) -> int:
     """Raise InputError if instances of very many labels have more pairs than `PAIRS` allows.
 
-    Of numbers of labels of instances, and of different nodes; the pairs of all of these instances,
-    with those of others of the same source ``before``.
+    ``labels`` are the numbers of labels of instances, ``nodes`` that of different nodes. Returns
+    the pairs of all these instances and of those ``before`` them, for the next call.
     """
     pairs = before + sum(n * (n - 1) // 2 for n in labels if n >= MANY)
     refuse_pairs(min(pairs, nodes * (nodes - 1) // 2), where)

@@ -32,8 +32,7 @@ def cores() -> int:
 
 def give_back_freed_memory() -> None:
     """Give memory back to the operating system: of arrays that stand in files, and what was freed
-    where the C library keeps it, as that of GNU does of arrays below 32 MB.
-    """
+    where the C library keeps it, as that of GNU does of arrays below 32 MB."""
     from audit.base.arrays import give_back_pages
 
     give_back_pages()
@@ -53,10 +52,8 @@ EXTRAS = {
 
 
 def require_package(package: str, purpose: str) -> None:
-    """Raise InputError, which names the extra, if a package of `EXTRAS` is not installed.
-
-    ``purpose``: what it is needed for, as "to compute LIME".
-    """
+    """Raise InputError, which names the extra, if a package of `EXTRAS` is not installed; the
+    ``purpose`` is what it is needed for, as "to compute LIME"."""
     if find_spec(package) is None:
         extra = next(name for name, packages in EXTRAS.items() if package in packages)
         raise InputError(

@@ -65,7 +65,8 @@ def used() -> tuple[Plugin, ...]:
 
 @contextmanager
 def using(names: Iterable[str]) -> Iterator[None]:
-    """Use the plugins of these names within the block, beside those in use outside of it."""
+    """Use the plugins of these names within the block, beside those in use outside of it;
+    PluginError in place of an error that comes from the code of one of them."""
     plugins = {plugin.name: plugin for plugin in used()}
     for found in map(_installed, names):
         plugins[found.name] = plugins.get(found.name) or _loaded(found)
@@ -99,7 +100,8 @@ def opening(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def added(door: str, kind: type[_T], *others: type[Any]) -> tuple[_T, ...]:
-    """What the plugins in use add at a door, of one kind."""
+    """What the plugins in use add at a door, of one kind; what is of ``others`` is left out, and
+    PluginError is raised of anything else."""
     allowed = (kind, *others)
     for plugin in used():
         for one in plugin.added[door]:
@@ -112,7 +114,7 @@ def added(door: str, kind: type[_T], *others: type[Any]) -> tuple[_T, ...]:
 
 def record_of(name: str) -> dict[str, str]:
     """The entry of an installed plugin among the inputs of a run; it is not loaded."""
-    return _described(_installed(name), {}).record
+    return _as_plugin(_installed(name), {}).record
 
 
 def listed() -> list[tuple[str, str, str]]:
@@ -143,6 +145,7 @@ def _installed(name: str) -> Distribution:
 
 
 def _points(found: Distribution) -> list[tuple[str, EntryPoint]]:
+    """The entry points of a package that are those of a plugin, each after its door."""
     points = ((point.group.removeprefix(GROUP), point) for point in found.entry_points)
     return [(door, one) for door, one in points if door in DOORS and door != one.group]
 
@@ -156,10 +159,10 @@ def _loaded(found: Distribution) -> Plugin:
         except (Exception, SystemExit) as error:
             raise _crashed(found.name, f"while {point.value} was loaded", error) from error
         made[door] = (*made[door], one)
-    return _described(found, made)
+    return _as_plugin(found, made)
 
 
-def _described(found: Distribution, added: Mapping[str, tuple[Any, ...]]) -> Plugin:
+def _as_plugin(found: Distribution, added: Mapping[str, tuple[Any, ...]]) -> Plugin:
     tops = sorted({point.module.partition(".")[0] for _, point in _points(found)})
     digest = hashlib.sha256()
     for spec in filter(None, map(find_spec, tops)):

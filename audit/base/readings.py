@@ -94,6 +94,7 @@ class AskedError(InputError):
         return "\n\n".join(filter(None, parts))
 
     def _way(self, way: Reading) -> str:
+        """One way as offered: what states it, and below it what it decides, of how many rows."""
         typed = f"{self.command} {way.option}" if way.option.startswith("--") else way.option
         return f"{typed.strip()}\n    {way.decision} ({counted(way.rows, way.unit)})"
 

@@ -57,7 +57,7 @@ def allowing(allowed: bool) -> Iterator[None]:
 def local(given: str | Path) -> Path:
     """A path as it is; of an address, the copy of the file there.
 
-    The copy is read once, over the network, for its digest too.
+    Each file is copied once; InputError unless `allowing` allows it, or if it cannot be read.
     """
     address, session = address_of(given), _SESSION.get()
     if not address:

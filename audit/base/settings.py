@@ -53,11 +53,11 @@ class Option:
 
 
 class Argument(Option):
-    """The same of an argument, which is stated by its place."""
+    """How a field is stated on the command line by its place, without the name of an option."""
 
 
 def located(text: str) -> str:
-    """A path without what names the same one, or the address of a database as it is.
+    """A path in its plainest form, or an address as it is.
 
     >>> located("./rows.csv"), located("sqlite:///rows.db")
     ('rows.csv', 'sqlite:///rows.db')
@@ -99,7 +99,7 @@ def told_address(text: str) -> str:
 
 
 def told_place(text: str) -> str:
-    """The absolute path of what is there, or an address as it may be told."""
+    """The absolute path of what is there; else the text, an address without user and secrets."""
     return str(Path(text).absolute()) if Path(text).exists() else told_address(text)
 
 
@@ -113,7 +113,7 @@ class Stored:
         return {name: _stored(value) for name, value in vars(self).items()}
 
     def arguments(self, of: Callable[..., Any]) -> dict[str, Any]:
-        """What is stated of the arguments of a function, or of a record, by their names."""
+        """The settings that are parameters of a function or a record, by their names."""
         return {
             name: getattr(self, name) for name in signature(of).parameters if name in vars(self)
         }
@@ -194,6 +194,6 @@ class HierarchyShape(Stored):
     ] = False
 
     def shape(self) -> dict[str, Any]:
-        """The same as keyword arguments of `audit.hierarchies.reading.load_hierarchy`."""
+        """Its fields as keyword arguments of `audit.hierarchies.reading.load_hierarchy`."""
         own = {field.name: getattr(self, field.name) for field in fields(HierarchyShape)}
         return {name.removeprefix("hierarchy_"): value for name, value in own.items()}

@@ -1,5 +1,4 @@
-"""Tables that are stored with types: Parquet, Arrow, workbooks, arrays of NumPy; and sheets where
-text stays text."""
+"""Tables stored with types: Parquet, Arrow, workbooks, NumPy; and sheets where text stays text."""
 
 from __future__ import annotations
 
@@ -145,7 +144,7 @@ def _refuse_large(path: Path, archive: zipfile.ZipFile) -> None:
 
 
 def _named(names: Collection[str], table: str | None, what: str, where: str) -> str:
-    """The only name, or the one that is meant."""
+    """The name that is ``table``, the only one if it is None; InputError unless just one fits."""
     chosen = [one for one in names if table in (None, one)]
     if len(chosen) == 1:
         return chosen[0]
@@ -186,7 +185,7 @@ def defused(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def defused_text(text: str) -> str:
-    """A single text, defused alike.
+    """A text for CSV, after a quote where a spreadsheet would read it as a formula.
 
     >>> defused_text("=1+1"), defused_text("1+1")
     ("'=1+1", '1+1')

@@ -1,5 +1,4 @@
-"""Tables: rows of named columns, wherever they are, read whole or some at a time; those in memory:
-frames, dictionaries of lists, lists of labels, series and arrays."""
+"""Tables: rows of named columns, wherever they are, read whole or some at a time."""
 
 from __future__ import annotations
 
@@ -90,7 +89,7 @@ class Table:
         return pl.concat([empty, *self.frames(wanted)], how="vertical_relaxed")
 
     def renamed(self, written: Mapping[str, str]) -> Table:
-        """Some of its columns under new names: each new one with that as written."""
+        """Some of its columns under new names; ``written`` has the present name by the new one."""
 
         def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
             for frame in self.frames([written[one] for one in columns], at_once):
@@ -111,7 +110,7 @@ class Table:
         return first.head(HEAD)
 
     def column(self, wanted: str) -> str | None:
-        """The column that `column_among` finds."""
+        """Its column of that name, as written or but for case and blanks; None unless one fits."""
         return column_among(self.schema, wanted)
 
 
@@ -124,7 +123,7 @@ def column_among(names: Collection[str], wanted: str) -> str | None:
 
 
 def name_among(names: Sequence[str], wanted: str, where: object, hint: str = "") -> str:
-    """The name that `column_among` finds; SchemaError if there is none, or several are."""
+    """The one name that is wanted, or differs in case and blanks alone; SchemaError otherwise."""
     if (name := column_among(names, wanted)) is not None:
         return name
     if any(one.lower().startswith(f"{wanted}{REPEATED}".lower()) for one in names):

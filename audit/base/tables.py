@@ -93,7 +93,7 @@ def open_tables(
 
 
 def _refuse(where: object, table: str | None = None, text: TextShape = UNSTATED) -> None:
-    """Refuse what is stated of a table that is of another kind."""
+    """Raise InputError if a table or lines of text are stated of what has none of them."""
     if table is not None:
         required = "--table needs a database, a workbook or arrays"
         raise InputError(required, found="another file", where=where)

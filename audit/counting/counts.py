@@ -148,7 +148,7 @@ class PairCount(Counts):
 
     @property
     def node_sums(self) -> FloatArray:
-        """As in `Counts`, each instance being a group of its own."""
+        """The number of instances that carry each node, in both rows for want of groups, (2, n)."""
         return np.stack([self.support] * 2).astype(np.float64)
 
     def pair_records(self) -> PairRecords:

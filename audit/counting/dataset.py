@@ -73,8 +73,8 @@ class Instances(Counts):
 
     @cached_property
     def _known(self) -> Mapped:
-        """The key of a node as a label is its index, and that of a reason of refused labels the
-        number of nodes plus its position in `REASONS`."""
+        """What counting needs of labels by their keys: the index of a node, or the number of nodes
+        plus the position in `REASONS` of the reason of a refused label."""
         hierarchy = self.hierarchy
         nodes, reasons = np.arange(len(hierarchy)), np.arange(len(REASONS))
         node_of = np.concatenate([nodes, np.full_like(reasons, -1)])
@@ -117,7 +117,7 @@ class Instances(Counts):
 
     @property
     def _confused(self) -> Sparse:
-        """Values whose confusion is measured; nodes carry the same instances in any reading."""
+        """Aggregated values by the policy's rule, whose confusion is measured."""
         if self.policy.aggregation == "descendants":
             return self.aggregated
         return aggregated_values(self.hierarchy, self.dataset.direct, self.policy.aggregation)
@@ -155,7 +155,7 @@ class Instances(Counts):
 
     @cached_property
     def node_sums(self) -> FloatArray:
-        """Sums over groups of the share of a group that carries each node, and of its squares."""
+        """Sums over groups of a group's share that carries each node, and of its square, (2, n)."""
         if self.alike is None:
             return np.stack([self.support] * 2).astype(np.float64)
         return node_sums(self.aggregated, self.alike)

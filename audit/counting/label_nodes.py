@@ -27,17 +27,13 @@ def label_counts(rows: pl.DataFrame) -> pl.DataFrame:
     """Number of assertions of each label, as `LABELS`, from rows as `audit.data.rows.ROWS`."""
     homeless = pl.col("instance").is_null()
     asserted = rows.filter("counted").select("label", "table", "refused", homeless=homeless)
-    alike = [name for name in KEYS[1:] if _are_alike(asserted[name])]
+    first = asserted[:1]  # what is alike in all rows need not be grouped by
+    alike = [one for one in KEYS[1:] if len(first) and asserted[one].eq_missing(first[one]).all()]
     keys = [name for name in KEYS if name not in alike]
     same = [asserted[name].first() for name in alike]
     constants = [pl.lit(one).alias(name) for one, name in zip(same, alike, strict=True)]
     counts = asserted.group_by(keys).agg(pl.len().alias("rows")).with_columns(constants)
     return counts.select(pl.col(name).cast(kind) for name, kind in LABELS.items())
-
-
-def _are_alike(values: pl.Series) -> bool:
-    """Whether values are all the same, so that nothing need be grouped by them."""
-    return len(values) > 0 and bool(values.eq_missing(values[:1]).all())
 
 
 def summed_counts(counts: Iterable[pl.DataFrame]) -> pl.DataFrame:
@@ -169,5 +165,6 @@ def label_nodes(
 
 
 def _places_of(values: pl.Series, names: Iterable[str]) -> IntArray:
+    """Position of each value among names, shape (n,); -1 where it is none."""
     places = {name: place for place, name in enumerate(names)}
     return np.array([places.get(value, -1) for value in values], np.int64)

@@ -88,11 +88,11 @@ class PairTable:
         return self._frame_of(self.counted)
 
     def within(self, nodes: pl.Series) -> pl.LazyFrame:
-        """The rows of `frame` of two of some nodes."""
+        """The rows of `frame` whose ends are both among some nodes."""
         return self._frame_of(self.counted_between(nodes))
 
     def reported(self) -> pl.LazyFrame:
-        """The rows of `frame` that passed, sought by their ends: there are few."""
+        """The rows of `frame` that passed, sought by their ends; none of predictions."""
         if self.verdicts is None:
             return self.frame.head(0)
         passed = self.verdicts.told.filter(pl.col("found_rank").is_not_null()).lazy()
@@ -103,7 +103,7 @@ class PairTable:
         return register_io_source(partial(self._queried, counted), schema=self.schema)
 
     def counted_between(self, nodes: pl.Series) -> pl.LazyFrame:
-        """Their rows of ``counted``, sought by number: names take longer."""
+        """The rows of ``counted`` whose ends are both among some nodes, sought by number."""
         numbers = pl.Series(np.flatnonzero(self.names.is_in(nodes.implode())), dtype=pl.UInt32)
         both = pl.all_horizontal(pl.col("a", "b").is_in(numbers.implode()))
         return self.counted.filter(both)
@@ -168,7 +168,7 @@ class PairTable:
 
     @classmethod
     def read(cls, table: ReadTable, record: Mapping[str, Any]) -> Self:
-        """The pairs of a run."""
+        """The pair table of a run, from its restricted tables by name and its result."""
         nodes = table("nodes")
         return cls(
             counted=table("pairs"),
@@ -278,7 +278,7 @@ class _Described:
         return np.asarray(self.joint - self.rows["joint_entailed"].to_numpy())
 
     def weighed(self, name: str) -> pl.Series:
-        """A sum of theirs by weight or over groups; their number where it is that."""
+        """``observed`` or ``group_sum`` of each pair; `apart` where it is null, being equal."""
         apart = pl.Series(self.apart, dtype=pl.Float64)
         return self.rows[name].fill_null(apart) if name in self.rows else apart
 

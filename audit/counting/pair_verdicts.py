@@ -55,7 +55,7 @@ class Verdicts:
         return keys_of(self.judged, len(self.used)), keys_of(self.told, len(self.used))
 
     def tables(self) -> dict[str, pl.DataFrame | pl.LazyFrame]:
-        """``judged_pairs``, without p values those left out; ``pair_margins``, ``pair_strata``."""
+        """``judged_pairs``, p values null of those left out; ``pair_margins``, ``pair_strata``."""
         a, b = np.divmod(self.left_out, len(self.used))
         left_out = pl.DataFrame({"a": a, "b": b}, schema=ENDS)
         judged = pl.concat([self.judged, left_out], how="diagonal").sort("a", "b").lazy()
@@ -78,7 +78,7 @@ class Verdicts:
 
     @classmethod
     def read(cls, table: ReadTable) -> Self:
-        """Read from `tables`."""
+        """The verdicts of a run, from the tables that `tables` gave, by name."""
         judged, margins, strata = (
             table(name).collect() for name in ("judged_pairs", "pair_margins", "pair_strata")
         )
@@ -110,6 +110,6 @@ def ends_of(pairs: pl.DataFrame) -> tuple[IntArray, IntArray]:
 
 
 def keys_of(pairs: pl.DataFrame, n_nodes: int) -> IntArray:
-    """``a * n_nodes + b`` of each row."""
+    """The key ``a * n_nodes + b`` of each pair of a table, shape (n_pairs,)."""
     a, b = ends_of(pairs)
     return np.asarray(a * n_nodes + b)

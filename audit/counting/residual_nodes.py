@@ -64,11 +64,10 @@ def residual_nodes(
     """The residual nodes by index. Only assignable nodes can be residual, not headings or ranges.
 
     A node's title, or its name in a hierarchy without titles, compared with those around it,
-    decides. For ICD-9-CM the reviewed decisions
-    take precedence over titles, and the digits of a code without a title decide, unless it stands
-    below a code that is complete without them; elsewhere words such as "misc", and the policy's own
-    `residual_words`, make catch-alls that nobody has reviewed. The policy's own lists of nodes take
-    precedence over all of these.
+    decides. For ICD-9-CM the reviewed decisions take precedence over titles, and the digits of a
+    code without a title decide, unless it stands below a code that is complete without them;
+    elsewhere words such as "misc", and the policy's own `residual_words`, make catch-alls that
+    nobody has reviewed. The policy's own lists of nodes take precedence over all of these.
     """
     words, decided = catch_all_words(hierarchy, policy), reviewed(hierarchy)
     titles = named(hierarchy)
@@ -109,7 +108,7 @@ def catch_all_words(hierarchy: Hierarchy, policy: Policy) -> tuple[str, ...]:
 def _titled(
     hierarchy: Hierarchy, words: tuple[str, ...], progress: Progress
 ) -> dict[int, Residual]:
-    """`by_title`; of a built-in classification to which nothing was added it is read."""
+    """The nodes that are residual by their titles; looked up for an unchanged built-in one."""
     known = _compiled().get((hierarchy.sha256,))
     if known is None or words != catch_all_words(hierarchy, Policy()):
         progress("comparing titles of nodes")

@@ -109,7 +109,7 @@ def known_of(labels: LabelNodes, policy: Policy | None) -> Mapped:
 
 
 def _cores(df: DataFrame) -> int:
-    """A task a core; Spark's own number of partitions is for more rows than are left here."""
+    """Number of cores, each for a task; Spark's own number of partitions is for more rows."""
     return int(df.sparkSession.sparkContext.defaultParallelism)
 
 
@@ -202,6 +202,7 @@ def whole_instances(
 
 
 def _sums(kind: str, parts: int, keys: IntArray, joint: IntArray, bits: FloatArray) -> pl.DataFrame:
+    """Sums of a kind as `SUMS`, a row for each of so many parts of their keys."""
     block = pl.DataFrame({"key": keys, "joint": joint, "bits": bits}).cast(BLOCK)
     by_part = block.group_by(pl.col("key") % parts)
     return pl.DataFrame([(kind, part, _bytes(own)) for (part,), own in by_part], SUMS, orient="row")

@@ -139,13 +139,13 @@ def _in_file(path: Path, is_node: IsNode) -> dict[int, str]:
     if suffix in (".csv", ".tsv"):
         separator = max("\t,;", key=lines[0].count)
         rows = [*filter(None, csv.reader(lines, delimiter=separator))]
-    elif {*map(len, apart)} == {2} and _count([number for number, _ in apart]):
+    elif {*map(len, apart)} == {2} and _runs([number for number, _ in apart]):
         rows = apart
     columns = [[cell.strip() for cell in column] for column in zip(*rows, strict=False)]
-    index = next((one for one in columns[1:] and columns if _count(one) or _count(one[1:])), None)
+    index = next((one for one in columns[1:] and columns if _runs(one) or _runs(one[1:])), None)
     others = [one for one in columns if one is not index]
     names = max(others, key=lambda one: (sum(map(is_node, one)), len({*one})))
-    first = int(index is not None and not _count(index))
+    first = int(index is not None and not _runs(index))
     if "" in names[first:]:
         where = f"{path}:{names.index('', first) + 1}"
         raise SchemaError("every line must hold a name", found="a blank line", where=where)
@@ -162,8 +162,8 @@ def _in_file(path: Path, is_node: IsNode) -> dict[int, str]:
     return dict(enumerate(names))
 
 
-def _count(numbers: Sequence[str]) -> bool:
-    """Whether numbers count up from 0 or 1."""
+def _runs(numbers: Sequence[str]) -> bool:
+    """Whether numbers run up from 0 or from 1, one by one."""
     return any([*numbers] == [*map(str, range(n, n + len(numbers)))] for n in (0, 1) if numbers)
 
 

@@ -1,5 +1,4 @@
-"""Columns: where ids and labels stand in a table and how they are read, stated, found, or said by
-the layout of a publisher, which also says what rows do not count."""
+"""Columns: where ids and labels stand in a table and how they are read, as stated or published."""
 
 from __future__ import annotations
 
@@ -146,6 +145,7 @@ def stripped(label: str, texts: Sequence[str]) -> str:
 
 
 def _may_part(signs: str) -> bool:
+    """Whether a text may be parted between two signs: not within a word or a number."""
     return not (signs.isalpha() or signs.isdigit())
 
 
@@ -187,7 +187,7 @@ class Layout(Columns):
     beside: Mapping[str, str] = field(default_factory=dict)
 
     def fits(self, table: Table) -> bool:
-        """Whether a table is of it."""
+        """Whether a table is of the layout."""
         if table.layout:
             return table.layout == self.name and not self.needs
         if self.begins and re.match(self.begins, "\n".join(table.text.first)):

@@ -292,17 +292,17 @@ def load_labels(
     known = _loaded(hierarchy, unlisted, vocabulary)
     stated = Columns(
         id=tuple(id.split(",")) if isinstance(id, str) else tuple(id or ()),
-        label=_several(label),
+        label=_as_texts(label),
         sep=sep or "",
         take=take or "",
         flags=flags,
         group=group or "",
         split=split or "",
-        strata=_several(strata),
-        codes=_several(codes),
-        where=_several(where),
-        missing=_several(missing),
-        strip=_several(strip),
+        strata=_as_texts(strata),
+        codes=_as_texts(codes),
+        where=_as_texts(where),
+        missing=_as_texts(missing),
+        strip=_as_texts(strip),
         by_title=by_title,
         unlisted=unlisted,
     )
@@ -358,5 +358,5 @@ def _loaded(
     return load_hierarchy(given, unlisted=unlisted, **beside_data(given, vocabulary))
 
 
-def _several(stated: str | Iterable[str] | None) -> tuple[str, ...]:
+def _as_texts(stated: str | Iterable[str] | None) -> tuple[str, ...]:
     return (stated,) if isinstance(stated, str) else tuple(stated or ())

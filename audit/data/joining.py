@@ -1,5 +1,4 @@
-"""Predictions beside labels: which row belongs to which instance, and which side holds every
-ancestor."""
+"""Predictions beside labels: which row is of which instance, and which side holds all ancestors."""
 
 from __future__ import annotations
 
@@ -38,9 +37,9 @@ def joined(raw: RawPredictions, dataset: LabelDataset, by_order: bool) -> Joined
     """
     labels = dataset.instances["instance"].gather(dataset.order).to_list()
     ids, alike = [*raw.instances], len(labels) == len(raw.instances)
-    indexed = dataset.id in UNNAMED and _first(labels) == 0
+    indexed = dataset.id in UNNAMED and _counts_from(labels) == 0
     lacking = ["predictions"] * raw.numbered + ["labels"] * (dataset.numbered or indexed)
-    counted = len(lacking) == 1 and labels == ids and _first(ids) == 0
+    counted = len(lacking) == 1 and labels == ids and _counts_from(ids) == 0
     if by_order or len(lacking) == 2 or counted:
         if not alike:
             raise _nothing_shared(raw, labels, "as many predictions as instances are required")
@@ -48,7 +47,7 @@ def joined(raw: RawPredictions, dataset: LabelDataset, by_order: bool) -> Joined
         why = f"the {' and '.join(lacking)} have no ids{others}"
         stated = Reading("labels and predictions are in the same order", why, len(ids), "--id")
         return np.arange(len(labels)), np.argsort(dataset.order), () if by_order else (stated,)
-    if alike and (len(lacking) == 1 or {_first(labels), _first(ids)} == {0, 1}):
+    if alike and (len(lacking) == 1 or {_counts_from(labels), _counts_from(ids)} == {0, 1}):
         sides = {"predictions": raw.instances, "labels": labels}
         each = (
             f"the {side} have {'no ids' if side in lacking else f'the ids {first_cases(own)}'}"
@@ -74,7 +73,7 @@ def joined(raw: RawPredictions, dataset: LabelDataset, by_order: bool) -> Joined
     return rows, own[rows], (partly,) * (n < of)
 
 
-def _first(ids: Sequence[str]) -> int:
+def _counts_from(ids: Sequence[str]) -> int:
     """The first of ids that count up by one from it; -1 of others."""
     first = int(ids[0]) if ids[0].isdecimal() else -1
     counted = map(str, range(first, first + len(ids)))
@@ -96,7 +95,7 @@ Closed: TypeAlias = Literal["answers", "labels", ""]
 
 def closed_side(hierarchy: Hierarchy, labels: Sparse, answers: Sparse) -> Closed:
     """The side of which nearly all instances hold every ancestor of their nodes but the root, if
-    nearly none of the other do.
+    nearly none of the other do; empty where none is so.
 
     Instances without a node below the root's children say nothing; labels and answers are 0/1,
     shape (n_instances, n_nodes).

@@ -52,7 +52,7 @@ def labels_in(cells: pl.Series, columns: Columns) -> pl.Series:
             .then(text.map_elements(_parsed, pl.List(pl.String), skip_nulls=True))
             .when(listed)
             .then(text.str.extract_all(_ITEM).list.eval(_unquoted(pl.element())))
-            .otherwise(_found_by_pattern(text, columns))
+            .otherwise(_found_in_text(text, columns))
         )
     labels = found.fill_null([]).list.drop_nulls().alias(cells.name)
     return cells.to_frame("cell").select(labels).to_series()
@@ -64,14 +64,15 @@ def _text(cell: pl.Expr) -> pl.Expr:
     return pl.when(text != "").then(text)
 
 
-def _found_by_pattern(text: pl.Expr, columns: Columns) -> pl.Expr:
+def _found_in_text(text: pl.Expr, columns: Columns) -> pl.Expr:
+    """The labels in a text: what ``take`` finds, else what ``sep`` joins, else all of it."""
     if columns.take in _SHAPES:
         tokens = text.str.extract_all(_TOKENS[columns.take])
         code = pl.element().str.strip_chars(".")
         kept = pl.when(code.str.contains(_SHAPES[columns.take])).then(code.str.replace(",", "."))
         return tokens.list.eval(kept)
     if columns.take:
-        group = int(_groups(columns.take) > 0)
+        group = int(_number_of_groups(columns.take) > 0)
         every = text.str.extract_all(columns.take)
         return every.list.eval(_text(pl.element().str.extract(columns.take, group)))
     if columns.sep:
@@ -80,7 +81,7 @@ def _found_by_pattern(text: pl.Expr, columns: Columns) -> pl.Expr:
     return pl.when(text.is_not_null()).then(pl.concat_list(text))
 
 
-def _groups(take: str) -> int:
+def _number_of_groups(take: str) -> int:
     try:
         return re.compile(take).groups
     except re.error as error:

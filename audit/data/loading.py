@@ -1,5 +1,4 @@
-"""Tables of labels as read: which there are, what lies beside them, where labels stand, and the
-columns that nobody named."""
+"""Tables of labels as read: which there are, what lies beside them, and where labels stand."""
 
 from __future__ import annotations
 
@@ -72,7 +71,7 @@ def labelled(tables: Sequence[Table], where: object) -> tuple[Table, ...]:
 def titles_beside(table: Table) -> tuple[Path, ...]:
     """The dictionaries of titles that lie beside a table of a published layout."""
     layout = layout_of(table)
-    return tuple(_beginning(table, layout.dictionaries)) if layout else ()
+    return tuple(_files_beside(table, layout.dictionaries)) if layout else ()
 
 
 def with_columns_beside(table: Table) -> Table:
@@ -83,7 +82,7 @@ def with_columns_beside(table: Table) -> Table:
     """
     layout = layout_of(table)
     for begins, key in (layout.beside if layout else {}).items():
-        for path in _beginning(table, [begins]):
+        for path in _files_beside(table, [begins]):
             table = _joined(table, open_table(path), key)
     return table
 
@@ -106,7 +105,7 @@ def with_deepest(table: Table, levels: Sequence[str], stated: Collection[str]) -
     return replace(table, schema={**schema, way: pl.String()}, scan=scan)
 
 
-def _beginning(table: Table, names: Sequence[str]) -> Iterator[Path]:
+def _files_beside(table: Table, names: Sequence[str]) -> Iterator[Path]:
     for folder in sorted({file.parent for file in table.files}):
         for path in files_in(folder):
             named = path.name.lower().partition(".")[0] in names

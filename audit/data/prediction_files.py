@@ -174,5 +174,6 @@ def _frame(rows: Sequence[Mapping[str, Any]], where: object) -> pl.DataFrame:
 
 
 def _plain(value: Any) -> Any:
+    """A value that a cell can hold: objects, and lists of such, as JSON."""
     deep = isinstance(value, list) and any(isinstance(one, (list, dict)) for one in value)
     return json.dumps(value, default=str) if deep or isinstance(value, dict) else value

@@ -174,7 +174,7 @@ class PredictionTable:
             name
             for name in self.frame.columns
             if not (name in read or self.frame[name].dtype.is_nested())
-            and (name not in self.numbers or self._are_whole(name))
+            and (name not in self.numbers or self._are_whole_beyond_one(name))
             and not (alone and self.frame[name].is_duplicated().any())
         ]
         if len(found) > 1:
@@ -182,7 +182,7 @@ class PredictionTable:
             self._ask("which column holds the ids", first_cases(found), hint)
         self.id = found[0] if found else None
 
-    def _are_whole(self, name: str) -> bool:
+    def _are_whole_beyond_one(self, name: str) -> bool:
         numbers = self.numbers[name]
         return bool((numbers == numbers.round()).all()) and not are_within(numbers)
 
@@ -208,11 +208,12 @@ class PredictionTable:
         return {} if counted or 2 * len(own.keys() & self.numbers.keys()) <= len(own) else own
 
     def _means(self, name: str) -> bool:
+        """Whether a column is called as a node, or as a class by its name or number."""
         bare, known = name.strip(), self.known
         return known.is_node(bare) or bare in known.names or known.has_number(bare)
 
     def of_lists(self, name: str, numbers: FloatArray) -> RawPredictions:
-        """The column that holds all scores, or flags, of an instance as a list."""
+        """Predictions of the column that holds all scores, or flags, of an instance as a list."""
         where = f"{self.where}: lists in {name!r}"
         names = columns_named(self.known.names, numbers.shape[1], where)
         self.find_id([name], alone=True)
@@ -220,10 +221,10 @@ class PredictionTable:
         return replace(self._matrix(numbers, names, [name], flags=flags), named=True)
 
     def wide(self, classes: dict[str, str], absent: float | None) -> RawPredictions:
-        """A column a class; numbers 0 and 1 without a point, and true and false, are sets."""
+        """Predictions of a column a class; those of 0 and 1 without a point, or flags, are sets."""
         self.find_id(classes, alone=True)
         columns = [self.frame[name] for name in classes]
-        numbers = np.column_stack([self._filled(column, absent) for column in columns])
+        numbers = np.column_stack([self._filled_numbers(column, absent) for column in columns])
         spare = [name for name in self.rest if name in self.numbers and name not in classes]
         further = self._extra_classes(numbers, spare)
         every = np.column_stack([numbers, *(self.numbers[name] for name in further)])
@@ -241,7 +242,7 @@ class PredictionTable:
             ids, classes, stored(numbers), flags, (), str(self.where), told, numbered
         )
 
-    def _filled(self, column: pl.Series, absent: float | None) -> FloatArray:
+    def _filled_numbers(self, column: pl.Series, absent: float | None) -> FloatArray:
         numbers = numbers_of(column if absent is None else column.fill_null(absent))
         wrong = numbers.is_null().arg_true()
         if len(wrong):
@@ -268,7 +269,7 @@ class PredictionTable:
         return [name for name in spare if are_within(self.numbers[name])]
 
     def long(self, ids: pl.Series | None, instances: Sequence[str] | None = None) -> RawPredictions:
-        """Rows that hold an answer each, or several, with its score if there is one.
+        """Predictions of rows that hold an answer each, or several, with its score if there is one.
 
         Args:
             ids: The id of each row; None: they are numbered from 0.

@@ -257,7 +257,7 @@ def map_predictions(
 
 
 def _alike(made: Predictions, dataset: LabelDataset, policy: Policy) -> Predictions:
-    """The predictions closed upwards where labels alone are, or compared with such labels."""
+    """The predictions, told which side alone holds ancestors; closed upwards if the labels do."""
     labels = dataset.within(made.hierarchy).direct[made.rows]
     threshold, one = policy.decision_threshold.value, made.single_label
     side = closed_side(made.hierarchy, labels, decide(made.scores, threshold, single_label=one))
@@ -318,6 +318,7 @@ def _refuse_unmatched(raw: RawPredictions, dataset: LabelDataset, matched: Seque
 
 
 def _require_answers(raw: RawPredictions) -> None:
+    """Raise SchemaError if an instance has no score above 0, or a predicted set of several."""
     without = np.flatnonzero(raw.scores.sum(axis=1) == 0).tolist()
     several = raw.set_valued and bool((np.diff(raw.scores.indptr) > 1).any())
     if several or without:

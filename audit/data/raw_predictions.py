@@ -57,7 +57,7 @@ class RawPredictions:
     named: bool = False
 
     def matched(self, rows: IntArray) -> RawPredictions:
-        """Some rows, in the order wanted."""
+        """The predictions of some rows, in the order of these."""
         if np.array_equal(rows, np.arange(len(self.instances))):
             return self
         own = tuple(self.instances[row] for row in rows.tolist())
@@ -254,15 +254,15 @@ _ANY_ANSWERS = "each score from the decision threshold up is an answer"
 
 
 def sum_to_one(scores: Sparse) -> bool:
-    """Whether the scores of each row do, as far as rounding may cause it to miss one."""
-    return _apart(_sums(scores)) <= MOST_TOLERANCE
+    """Whether the scores of each row sum to one within `MOST_TOLERANCE`, as rounding may do."""
+    return _farthest_from_one(_sums(scores)) <= MOST_TOLERANCE
 
 
 def _sums(scores: Sparse) -> FloatArray:
     return np.asarray(scores.sum(axis=1), np.float64).ravel()
 
 
-def _apart(sums: FloatArray) -> float:
+def _farthest_from_one(sums: FloatArray) -> float:
     return float(np.abs(sums - 1).max(initial=0))
 
 
@@ -357,14 +357,14 @@ def answered(
         one = single is None and alone and bool((np.diff(raw.scores.indptr) == 1).all())
         return placed, bool(single or one), ()
     whole, known = _sums(raw.scores), _sums(placed)
-    sums = known if _apart(known) < _apart(whole) else whole
+    sums = known if _farthest_from_one(known) < _farthest_from_one(whole) else whole
     said = () if single else _one_answer(raw, sums, alone)
     if said is None:
         wrong = int((np.abs(sums - 1) > SUM_TOLERANCE).sum())
         several = Reading(_ANY_ANSWERS, "rows do not sum to one", wrong, _ONE)
         is_open = (placed.data != 1).any() and (alone or whole.max() <= 1 + SUM_TOLERANCE)
         return placed, False, (several,) if is_open else ()
-    if sums is known or _apart(1 + whole - known) <= SUM_TOLERANCE:
+    if sums is known or _farthest_from_one(1 + whole - known) <= SUM_TOLERANCE:
         return placed, True, said
     beyond = raw.scores[:, unknown].max(axis=1).toarray() > placed.max(axis=1).toarray()
     scores = csr_array(placed.multiply(~beyond[:, np.newaxis]))
@@ -377,7 +377,7 @@ def answered(
 
 def _one_answer(raw: RawPredictions, sums: FloatArray, alone: bool) -> tuple[Reading, ...] | None:
     """Why each row has one answer, nothing if that is certain; None if a row has any number."""
-    apart, n = _apart(sums), len(sums)
+    apart, n = _farthest_from_one(sums), len(sums)
     if apart <= SUM_TOLERANCE:
         return ()
     if apart <= MOST_TOLERANCE:

@@ -91,7 +91,7 @@ class Request:
         return Seen.of(self.table, Nodes(self.hierarchy), self.stated, self.classes)
 
     def with_options(self, options: Mapping[str, Any]) -> Request:
-        """The same with what is offered in place of what was stated."""
+        """The request with options that are offered, in place of what was stated."""
         stated, own, rest = self.stated, dict[str, Any](), dict(options)
         if not rest.pop("header", True):
             own["table"] = _without_header(self.table)
@@ -117,7 +117,7 @@ class Request:
         return columns if columns.id and columns.label else self._only(columns)
 
     def _matched(self, columns: Columns) -> Columns:
-        """Columns of patterns, each of which holds labels or nothing."""
+        """The columns as they are; AskedError where a pattern takes some that hold few nodes."""
         if all(map(self.table.column, self.stated.label)):
             return columns
         shares = {one: self.seen.share_of(self.seen.labels(one, columns)) for one in columns.label}
@@ -141,7 +141,7 @@ class Request:
         return found if len(found) > 1 else ()
 
     def _flagged(self, columns: Columns) -> Columns:
-        """Columns of 0 and 1 as labels."""
+        """The columns with their ids, those of 0 and 1 being labels; asked if not both stated."""
         label = columns.label
         if not label:
             raise InputError(
@@ -163,7 +163,7 @@ class Request:
         return replace(columns, id=id_, readings=tuple(told))
 
     def _named(self, columns: Columns) -> Columns:
-        """With the columns that are named as ids and labels are."""
+        """The columns with those added that are named as ids and labels are, if both are sure."""
         ids, labels = (tuple(filter(None, map(self.table.column, own))) for own in (IDS, LABELS))
         labels = labels if len(labels) == 1 else ()
         found = replace(columns, id=columns.id or ids[:1], label=columns.label or labels)
@@ -179,7 +179,7 @@ class Request:
         return other != ROW and seen.n_values(other) < n
 
     def _only(self, columns: Columns) -> Columns:
-        """With the only column of nine in ten nodes, and the one other column; else it is asked."""
+        """The columns with the only one of nine in ten nodes, and one other as id; else asked."""
         seen, told, label, id_ = self.seen, list[Reading](), columns.label, columns.id
         if self.table.text.header and not label and id_ in ((), (ROW,)) and is_record(seen):
             headless = replace(self, table=_without_header(self.table), stated=columns)
@@ -264,7 +264,7 @@ class Request:
             options |= kinds.options
             raise AskedError("rows must be chosen", found=kinds.said[0], options=options)
         if not published and not columns.codes:
-            refuse_headings(seen, _times(rows))
+            refuse_headings(seen, _number_of_each(rows))
         if columns.flags:
             return columns
         if not (columns.version or columns.table):
@@ -304,7 +304,7 @@ class Request:
         return replace(columns, flags=True, readings=(*columns.readings, told))
 
     def _rows(self, columns: Columns) -> pl.DataFrame:
-        """The rows that count."""
+        """The rows of labels, among those seen, that are not refused."""
         frame, classes = self.seen.frame, self.classes or own_classes(self.table, columns)
         used = used_classes(frame, columns, classes, self.table)
         return rows_in(frame, columns, used, 0, self.table).filter(pl.col("refused").is_null())
@@ -330,7 +330,7 @@ class Request:
         rows, seen = self._rows(columns), self.seen
         n = nodes = 0
         for (of,), own in rows.drop_nulls("label").group_by("table"):
-            texts = read(_times(own), seen.nodes, seen.stated)
+            texts = read(_number_of_each(own), seen.nodes, seen.stated)
             n += sum(texts.values())
             nodes += sum(k for t, k in texts.items() if seen.nodes.is_node(t, of and str(of)))
         if nodes < HALF * n or not n:
@@ -354,5 +354,5 @@ def _without_header(table: Table) -> Table:
     return replace(below, schema=schema, scan=scan, text=TextLines(header=False))
 
 
-def _times(rows: pl.DataFrame) -> Mapping[str, int]:
+def _number_of_each(rows: pl.DataFrame) -> Mapping[str, int]:
     return dict(rows.group_by("label", maintain_order=True).len().iter_rows())

@@ -107,7 +107,7 @@ def reading(
 
 
 def _named(name: str, rows: DataFrame) -> Table:
-    """The first rows of a table of Spark."""
+    """A table that Spark knows by a name, cut to its first rows."""
     first = rows.limit(AT_ONCE)
     schema = pl.DataFrame(pl.from_arrow(rows.limit(0).toArrow())).schema
 

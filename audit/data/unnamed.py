@@ -74,7 +74,7 @@ def unnamed_columns(every: Iterable[pl.DataFrame], order: IntArray) -> pl.DataFr
         for least in (name for name in here.columns if name.startswith(LEAST)):
             name = least.removeprefix(LEAST)
             alike = name.lower() not in met and values[least].equals(values[GREATEST + name])
-            if alike and _may_part(values[least]):
+            if alike and _may_be_stratum_or_group(values[least]):
                 found[name] = values[least]
     return places.drop("place").with_columns(**found)
 
@@ -97,7 +97,7 @@ def _is_text(values: pl.Series) -> bool:
     return isinstance(length, float) and length > _LONGEST
 
 
-def _may_part(values: pl.Series) -> bool:
+def _may_be_stratum_or_group(values: pl.Series) -> bool:
     different, known = values.drop_nulls().unique(), len(values) - values.null_count()
     few = 1 < len(different) <= min(known / 2, MOST_VALUES)
     return (few and not different.str.contains(_DAY).all()) or may_be_groups(values)

@@ -177,7 +177,7 @@ class InstanceTree:
         drawn waits in a list, so that no depth ends it.
         """
         hierarchy, drawn = self.labels.hierarchy, set[int]()
-        shares = np.maximum(*(dag.shares for dag in self._dags))
+        shares = np.maximum(*(dag.shares for dag in self._both_dags))
         reach = hierarchy.closure.multiply(shares[:, np.newaxis]).max(axis=0).toarray().ravel()
         waiting = [(hierarchy.root, "", "", "")]  # the second: the parent, or what is said
         while waiting:
@@ -202,7 +202,7 @@ class InstanceTree:
                 waiting.append((*part, below + branch, below + under))
 
     def _line(self, node: int, parent: str, lead: str, again: bool) -> InstanceLine:
-        hierarchy, (labels, scores) = self.labels.hierarchy, self._dags
+        hierarchy, (labels, scores) = self.labels.hierarchy, self._both_dags
         return InstanceLine(
             lead=lead,
             level=len(lead) // 3,
@@ -220,13 +220,13 @@ class InstanceTree:
         )
 
     @cached_property
-    def _dags(self) -> tuple[WeightedDag, WeightedDag]:
+    def _both_dags(self) -> tuple[WeightedDag, WeightedDag]:
         return self.labels, self.predictions or WeightedDag(self.labels.hierarchy, {})
 
     @cached_property
     def _predicted(self) -> BoolArray:
         """Whether the node or one of its descendants is predicted, shape (n_nodes,)."""
-        scores = csr_array(self._dags[1].value[np.newaxis, :])
+        scores = csr_array(self._both_dags[1].value[np.newaxis, :])
         decided = decide(scores, self.threshold, single_label=self.single_label)
         closure = self.labels.hierarchy.closure
         return np.asarray(aggregate(decided, closure).toarray()).ravel() > 0

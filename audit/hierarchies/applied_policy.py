@@ -39,7 +39,7 @@ def policy_for(hierarchy: Hierarchy, stated: Policy | None = None) -> Policy:
 
 
 def policy_readings(hierarchy: Hierarchy, policy: Policy) -> Iterator[Reading]:
-    """How many rules of the `base` of a policy were left out."""
+    """What is told of the rules of a policy's `base` that were left out; nothing of none."""
     if policy.base is None:
         return
     left_out, rules = _placed_policy(hierarchy, policy.base)[1:]
@@ -73,7 +73,7 @@ def _placed_policy(hierarchy: Hierarchy, base: str) -> tuple[Policy, int, int]:
 
 
 def _places(hierarchy: Hierarchy, base: str, named: Sequence[str]) -> _Places:
-    """For each named node that of the same id, else the highest all of whose codes are below it."""
+    """What stands for each named node: it itself, else the highest nodes of its codes alone."""
     known = built_in_named(base)
     assert known is not None
     whole = known.load()
@@ -97,7 +97,7 @@ def _places(hierarchy: Hierarchy, base: str, named: Sequence[str]) -> _Places:
 
 
 def _placed(rule: Frozen | str, places: _Places) -> list[Any]:
-    """A rule for each pair of places, if it is of a pair; none if it needs what is lacking."""
+    """The rule at its places, once for each pair of them if it names a pair; none if too few."""
 
     def at(named: Iterable[str]) -> tuple[str, ...]:
         placed = ((node,) if node == ANY_BRANCH else places.get(node, ()) for node in named)

@@ -199,7 +199,7 @@ class CatchAlls:
         )
 
     def _word(self, node: int, words: Sequence[str]) -> str | None:
-        """The first word that says all that its parent's title does not, unlike a sibling's."""
+        """The first of some words that makes a node a catch-all below a parent, or None."""
         title = self._titles[node].lower()
         for word in (one for one in words if re.search(rf"\b{re.escape(one.lower())}\b", title)):
             rest = read_title(title.replace(word.lower(), " ")).words

@@ -43,7 +43,7 @@ class Integrity:
     never_first: Callable[[str, str], str | None] | None = None
 
     def never_valid(self, placement: Placement) -> bool:
-        """Whether no edition has the code of a label that the hierarchy does not have."""
+        """Whether no edition has a label's code, nor the hierarchy; False where no list tells."""
         lacked = placement.reason == "unknown_code" or placement.parent is not None
         return lacked and self.years is not None and placement.node not in self.years
 
@@ -122,7 +122,7 @@ class RetiredIds:
         return {**self.considered, **{old: (new,) for old, new in self.main.items()}}
 
     def place(self, label: str, table: str | None, nodes: Container[str]) -> Placement:
-        """The node with that id, else the one that took the place of it."""
+        """The node with that id or that took its place; else refused as retired or unknown."""
         label = label if label in nodes else self.same.get(label, label)
         node = label if label in nodes else self.main.get(label)
         if node is not None:

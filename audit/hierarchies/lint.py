@@ -128,7 +128,7 @@ def lint_hierarchy(hierarchy: Hierarchy) -> tuple[LintFinding, ...]:
 
 
 def _stated(hierarchy: Hierarchy) -> BoolArray:
-    """All nodes but the root above several tops, which no file states, shape (n,)."""
+    """Whether a node is stated: all but the root that is added above several tops, shape (n,)."""
     return np.array([node != SYNTHETIC_ROOT for node in hierarchy.nodes], np.bool_)
 
 
@@ -181,6 +181,7 @@ def _missing_titles(hierarchy: Hierarchy) -> Cases:
 
 
 def _marred_titles(hierarchy: Hierarchy) -> Cases:
+    """Nodes whose titles have blanks around them or doubled, or characters that do not show."""
     titles = pl.Series(hierarchy.titles, dtype=pl.String)
     seen = titles.str.contains(r"^\s|\s$|\s\s|[\p{Cc}\p{Zl}\p{Zp}\u{200B}\u{FEFF}]").to_numpy()
     return _named(hierarchy, np.flatnonzero(seen & ~_untitled(hierarchy) & _stated(hierarchy)))
@@ -188,7 +189,8 @@ def _marred_titles(hierarchy: Hierarchy) -> Cases:
 
 @lru_cache(maxsize=1)
 def _same_titles(hierarchy: Hierarchy) -> tuple[Cases, Cases]:
-    """Nodes of like titles: those not all below one of them, and those that are."""
+    """Groups of nodes of like titles: those not all below one of them, and those that are, unless
+    that one has no other child."""
     titles = pl.Series("title", hierarchy.titles, pl.String)
     key = (
         titles.str.normalize("NFKC")

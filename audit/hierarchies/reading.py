@@ -127,7 +127,7 @@ def load_hierarchy(
         _refuse_useless(shape, built_in)
         known = built_in.load()
         return replace(known, unlisted="refuse") if unlisted == "refuse" else known
-    return _of_file(_read(source, format, shape), unlisted or "refuse")
+    return _with_unlisted(_read(source, format, shape), unlisted or "refuse")
 
 
 def _read(source: str | Path, format: str | None, shape: Shape) -> Hierarchy:
@@ -197,9 +197,8 @@ _OFFERED = 4
 
 
 def _offers(path: Path, table: Table) -> AskedError | None:
-    """The question which of some readings makes the hierarchy: first one by which fewest nodes have
-    further parents, since the wrong end of each edge as child gives most; then one of most nodes.
-    """
+    """The question which reading of columns makes the hierarchy, one by which fewest nodes have
+    further parents first (the wrong end as child gives most), then one of most nodes; else None."""
     texts = dict([*edges.texts_of(table.frame()).items()][:_COLUMNS])
     if any(name in own for name, own in texts.items()):  # its first line is no header
         return None
@@ -220,7 +219,7 @@ def _offers(path: Path, table: Table) -> AskedError | None:
 
 
 def _ways(texts: Mapping[str, list[str]]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Columns of parents that are ids, and columns of paths: a clause, and what states it."""
+    """Ways to read a table, a clause and what states it: columns of parents that are ids, paths."""
     values = {name: {*own} - {""} for name, own in texts.items()}
     n = max(map(len, texts.values()), default=0)
     ids = [name for name, own in texts.items() if "" not in own and 2 * len(values[name]) > n]
@@ -281,7 +280,7 @@ _PLAIN = re.compile(r"[-_ ]")
 
 
 def _near(path: Path) -> str:
-    """The names nearest to one that is neither built in nor there."""
+    """A hint with the names nearest to one that is neither built in nor there."""
     names = [known.name for known in known_hierarchies()]
     beside = {one.name: str(one) for one in path.parent.iterdir()} if path.parent.is_dir() else {}
     meant = get_close_matches(_PLAIN.sub("", path.name).lower(), names, n=1)
@@ -290,8 +289,9 @@ def _near(path: Path) -> str:
     return f"{guess}built in: {', '.join(names)}"
 
 
-def _of_file(hierarchy: Hierarchy, unlisted: Unlisted) -> Hierarchy:
-    """The hierarchy that a file states completely, unless labels that it lacks are to hang."""
+def _with_unlisted(hierarchy: Hierarchy, unlisted: Unlisted) -> Hierarchy:
+    """The hierarchy of a file with what becomes of labels that it lacks; InputError if they cannot
+    be hung."""
     coding = hierarchy.coding
     if unlisted == "hang" and coding is None:
         raise InputError(
@@ -306,7 +306,7 @@ def _of_file(hierarchy: Hierarchy, unlisted: Unlisted) -> Hierarchy:
 
 
 def holds_hierarchy(data: str) -> bool:
-    """Whether data hold their own hierarchy; a database is not asked."""
+    """Whether data hold their own hierarchy; any database counts as if it did, unasked."""
     path = Path(data)
     if is_database(data) or published.is_omop(path):
         return True
@@ -315,7 +315,7 @@ def holds_hierarchy(data: str) -> bool:
 
 
 def beside_data(hierarchy: object, vocabulary: str | None) -> dict[str, Any]:
-    """The vocabulary of labels is that of the hierarchy in tables of OMOP, and of no other."""
+    """``vocabulary`` for `load_hierarchy`: that of labels if the hierarchy is OMOP's, else None."""
     named = isinstance(hierarchy, str | Path)
     of_omop = is_database(hierarchy) or (named and published.is_omop(Path(str(hierarchy))))
     return {"vocabulary": vocabulary if of_omop else None}

@@ -101,7 +101,7 @@ class SharedNodes:
 
     @property
     def same(self) -> bool:
-        """Whether that is enough for them to be one classification."""
+        """Whether they share half of the smaller one's ids, enough to be one classification."""
         return self.shared >= _ENOUGH * self.of
 
     def __str__(self) -> str:
@@ -129,6 +129,7 @@ def refuse_other(shared: SharedNodes, names: tuple[str, str], required: str) -> 
 
 
 def _titles(nodes: Iterable[tuple[str, str | None]]) -> Mapping[str, str]:
+    """Titles by node, without case and doubled blanks; of all but the synthetic root."""
     return {
         node: " ".join((title or "").casefold().split())
         for node, title in nodes

@@ -232,38 +232,36 @@ class Policy(Frozen):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns of the instances that the policy names, each once.
-
-        Those of `strata` and `drift`, of who coded, the days, and the sex and age of the person.
-        """
+        """Columns of the instances that the policy names, each once: of strata, drift, who coded,
+        days, and the sex and age of the person."""
         of_person = self.person.columns if self.person else ()
         divided = (*self.strata, *self.drift, *self.coding_columns)
-        return tuple(dict.fromkeys((*divided, *self._days, *of_person)))
+        return tuple(dict.fromkeys((*divided, *self._columns_of_days, *of_person)))
 
     @property
     def columns_of_values(self) -> frozenset[str]:
         """Columns of days and ages, which are used only as such and never as strata."""
         ages = (self.person.age,) if self.person else ()
-        return frozenset((*self._days, *ages)).difference(
+        return frozenset((*self._columns_of_days, *ages)).difference(
             self.strata, self.drift, self.coding_columns
         )
 
     @property
-    def _days(self) -> tuple[str, ...]:
+    def _columns_of_days(self) -> tuple[str, ...]:
         named = (self.day, self.code_dates.column if self.code_dates else "")
         return tuple(dict.fromkeys(filter(None, named)))
 
     @property
     def ordered_by(self) -> str:
         """The column of days by which the instances of a group are in order; empty: none."""
-        return next(iter(self._days), "")
+        return next(iter(self._columns_of_days), "")
 
     def rule_for(self, a: str, b: str) -> BranchRule | None:
         """The first rule that matches two branches; None if there is none."""
         return next((rule for rule in self.branch_rules if rule.fits(a, b)), None)
 
     def asks(self, check: str, key: Sequence[str]) -> bool:
-        """Whether a rule of the policy leads to a finding of a check, by its key or its nodes."""
+        """Whether a rule of the policy asks for the finding of a check that has this key."""
         if check == "cross_branch":
             rule = self.rule_for(*key[:2])
             if rule is None or rule.rule == "expected":
@@ -283,7 +281,7 @@ class Policy(Frozen):
             yield {"name": name, "value": threshold.value, "unit": unit, "reason": threshold.reason}
 
     def min_cell_for(self, persons: bool) -> int:
-        """``min_cell``, given whether instances are records of persons."""
+        """``min_cell``; where it is None, 11 if instances are records of persons, else 1."""
         if self.min_cell is not None:
             return self.min_cell
         return MIN_CELL_OF_PERSONS if persons else 1

@@ -47,7 +47,7 @@ def load_policy(path: str | Path) -> Policy:
 
 
 def policy_of(text: str, path: Path) -> Policy:
-    """The policy that a TOML text states, without the table of code dates that it names."""
+    """The policy that a TOML text states, its code dates unread; PolicyError if it is invalid."""
     try:
         stated = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -74,6 +74,7 @@ def _meant(error: ValidationError) -> str:
 
 
 def _described(key: Sequence[str | int], kind: str, message: str, text: str) -> str:
+    """An error of one key as a clause: the key, its line where the text has it, and the reason."""
     line, name = line_of(key, text), ".".join(map(str, key))
     reason = message.removeprefix("Value error, ")
     if kind == "extra_forbidden":
@@ -95,19 +96,19 @@ def line_of(key: Sequence[str | int], text: str) -> int | None:
     at, end, found = 0, len(lines), None
     for before, part in zip(("", *key), key, strict=False):
         if isinstance(part, int):
-            places = _matching(lines, rf"\s*\[\[\s*{re.escape(str(before))}\s*\]\]", 0, len(lines))
+            places = _lines_of(lines, rf"\s*\[\[\s*{re.escape(str(before))}\s*\]\]", 0, len(lines))
         else:
-            places = _matching(lines, rf"[\s\[]*[\"']?{re.escape(part)}[\"']?\s*[=.\]]", at, end)
+            places = _lines_of(lines, rf"[\s\[]*[\"']?{re.escape(part)}[\"']?\s*[=.\]]", at, end)
         wanted = part if isinstance(part, int) else 0
         if wanted >= len(places):
             break
         at = found = places[wanted]
         if lines[at].lstrip().startswith("["):
-            end = min(_matching(lines, r"\s*\[", at + 1, len(lines)), default=len(lines))
+            end = min(_lines_of(lines, r"\s*\[", at + 1, len(lines)), default=len(lines))
     return None if found is None else found + 1
 
 
-def _matching(lines: Sequence[str], pattern: str, start: int, end: int) -> list[int]:
+def _lines_of(lines: Sequence[str], pattern: str, start: int, end: int) -> list[int]:
     return [i for i in range(start, end) if re.match(pattern, lines[i])]
 
 

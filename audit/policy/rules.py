@@ -22,6 +22,7 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 
 
 def _several(stated: Any) -> Any:
+    """A text alone as a tuple of it; anything else as it is."""
     return (stated,) if isinstance(stated, str) else stated
 
 
@@ -69,7 +70,7 @@ class Exclusive(OnNodes):
 
     @field_validator("sides")
     @classmethod
-    def _apart(cls, sides: tuple[Nodes, ...]) -> tuple[Nodes, ...]:
+    def _each_on_one_side(cls, sides: tuple[Nodes, ...]) -> tuple[Nodes, ...]:
         if twice := {node for a, b in combinations(sides, 2) for node in {*a} & {*b}}:
             raise ValueError(f"{', '.join(sorted(twice))} must be on one side only")
         return sides
@@ -143,6 +144,7 @@ class Companion(OnNodes):
 
     @property
     def _named(self) -> dict[str, tuple[str, ...]]:
+        """The nodes of the rule by their key in a policy file."""
         return {"if": self.asking, "needs": self.needed, "unless": self.excusing}
 
     @property

@@ -126,8 +126,7 @@ class BranchRule(OnNodes):
 
 Decision: TypeAlias = Literal["waived", "accepted", "to_fix"]
 """What somebody decided on findings: ``waived`` and ``accepted`` (right as they are) do not count;
-``to_fix`` ones still do.
-"""
+``to_fix`` ones still do."""
 
 
 class Waiver(OnNodes):

@@ -156,7 +156,7 @@ def _labels(seen: Seen, ways: Mapping[str, Way]) -> Proposal | None:
 
 
 def _of_kind(seen: Seen) -> Proposal | None:
-    """The columns of labels among the rows of one kind."""
+    """The columns of labels among the rows of one kind; None if there are none."""
     stated = seen.stated
     free = [one for one in seen.frame.columns if one not in stated.taken]
     shares = {one: seen.share(one).of_complete for one in free if seen.may_be_labels(one)}

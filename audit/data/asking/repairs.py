@@ -1,5 +1,4 @@
-"""What may be offered, never applied unasked: ids, code sets of columns, and ways to read cells of
-which too few are nodes."""
+"""What may be offered, never applied unasked: ids, code sets, ways to read cells of few nodes."""
 
 from __future__ import annotations
 

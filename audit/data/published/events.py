@@ -1,5 +1,4 @@
-"""What is published and no plain table, each read as one: FHIR, MEDS, OMOP, pictures with boxes
-(COCO, LVIS, Roboflow, iNaturalist), and lines of an id and its labels."""
+"""What is published and no plain table: FHIR, MEDS, OMOP, COCO and its like, lines of labels."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ _SCHEMA = {"instance": pl.String(), "labels": pl.List(pl.String())}
 
 
 def lines_of(path: Path, wanted: Wanted, encoding: str = "") -> Table | None:
-    """The table of a text of such lines, in which some label is a node; None of others."""
+    """The table of a text of ids and their labels a line, some first ones nodes; None of others."""
     if not path.is_file() or bare_suffix(path) not in _SUFFIXES:
         return None
     refuse_pickle(path, first_bytes(path))
@@ -53,13 +52,14 @@ def lines_of(path: Path, wanted: Wanted, encoding: str = "") -> Table | None:
 
 
 def _parted(line: str, behind: str) -> tuple[str | None, list[str]]:
+    """The id of a line before a sign, None if blank, and the labels behind it."""
     own, _, labels = line.partition(behind)
     every = (label.strip() for label in labels.split(_SEPS[behind]))
     return own.strip() or None, [label for label in every if label]
 
 
 def _fit(lines: Sequence[str], behind: str, nodes: Nodes) -> bool:
-    """Whether lines are no table of as many fields each, and the first is no header."""
+    """Whether lines are ids and labels parted by a sign, no table, and a first label is a node."""
     sep, widths = _SEPS[behind], {line.count(behind) for line in lines}
     joined = len(widths) > 1 if sep == behind else widths == {1} and any(sep in x for x in lines)
     rows = [_parted(line, behind) for line in lines if joined]
@@ -73,7 +73,7 @@ _KEYS = ("images", "annotations", "categories")
 
 
 def coco_of(path: Path, wanted: Wanted) -> Table | None:
-    """The pictures of such a file, each with the classes of its boxes once; None of others.
+    """The pictures of a file as COCO's, each with the classes of its boxes once; None of others.
 
     ``labels`` are names of categories, ``synsets`` those of WordNet where they are said, as by
     LVIS. A picture without boxes has none.
@@ -113,7 +113,7 @@ def coco_of(path: Path, wanted: Wanted) -> Table | None:
 
 
 def events_of(data: Path | str, wanted: Wanted, encoding: str) -> Table | None:
-    """The table that data are of which no reader of plain tables knows; None of others.
+    """The table of data that are published as no plain table; None of others.
 
     Its columns are those of the layout that it names; there are ``table`` and ``refused`` where
     rows know their code set, or why they do not count.

@@ -107,7 +107,7 @@ def _counted(tables: Sequence[Table], visits: pl.Expr) -> pl.DataFrame:
 
 
 def _chosen(counts: pl.DataFrame, wanted: Wanted, where: Path) -> pl.DataFrame:
-    """``code, table``: the codes that are labels, with their code sets."""
+    """``code, table``: the codes that are labels, with code sets; asked where none are named."""
     patterns = [one for one in wanted.columns.codes if one.endswith("*")]
     sets = {
         code: code_set(next(one for one in patterns if fnmatchcase(code, one)))

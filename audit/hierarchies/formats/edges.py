@@ -225,6 +225,7 @@ def named(columns: Collection[str], name: str) -> str:
 
 
 def _parent_of(columns: Sequence[str]) -> str:
+    """The one column called as parents are, ``parent`` if none is; SchemaError if several are."""
     found = [*filter(is_parent, columns)] or ["parent"]
     if len(found) > 1:
         hint = f"{as_typed({'hierarchy_parent': found[0]})} names the one that is meant"
@@ -249,7 +250,7 @@ def _parents(
     column: pl.Series, cells: Sequence[str] | None, keys: Mapping[str, Sequence[str]],
     sep: str | None,
 ) -> list[list[str]]:  # fmt: skip
-    """The parents in each row: those of a list, or those that the stated sign parts in a cell."""
+    """The parents in each row, of a list or parted by ``sep``; asked if a cell may hold several."""
     if cells is None and not isinstance(column.dtype, pl.List):
         raise SchemaError(f"the column {column.name!r} must hold text", found=str(column.dtype))
     if cells is None or sep:

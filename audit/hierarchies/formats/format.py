@@ -89,7 +89,7 @@ def head_text(head: bytes) -> str:
 
 
 def begins(pattern: str) -> Callable[[Path, bytes], bool]:
-    """Whether a file's text begins so, as a `HierarchyFormat` asks."""
+    """A function of a path and first bytes: whether the text of these begins by a pattern."""
     begin = re.compile(pattern, re.DOTALL)
     return lambda _, head: begin.match(head_text(head)) is not None
 

@@ -102,7 +102,7 @@ def _text(value: str) -> str:
 
 
 def _words(tag: str, value: str, wanted: int, where: str) -> list[str]:
-    """The first words of a value."""
+    """As many first words of a value as wanted; SchemaError if it has fewer."""
     words = [_unescaped(word) for word in _WORD.findall(value)[:wanted]]
     if len(words) < wanted:
         raise SchemaError(f"the tag {tag!r} needs a value", found=repr(value), where=where)
@@ -144,7 +144,7 @@ def short(iri: str) -> str:
 
 
 def read_graphs(path: Path, shape: Shape) -> Hierarchy:
-    """Read the classes of all graphs.
+    """Read the classes of all graphs of OBO Graphs JSON.
 
     Where nodes have types, one without is no class: it only stands at the end of an edge. Ids are
     as OBO writes them: ``GO:0008150`` for the IRI that ends in ``/obo/GO_0008150``; any other is

@@ -38,7 +38,7 @@ _LEVEL = re.compile(r"(?:level|lvl|l)[ _]?(\d+)", re.IGNORECASE)
 
 
 def levels_in(names: Iterable[str]) -> list[str]:
-    """The columns that are called levels, from the top down: ``level1``, ``level2``."""
+    """Columns called ``level1``, ``level2`` ..., from the top down; none if a number is lacking."""
     found = {int(own[1]): name for name in names if (own := _LEVEL.fullmatch(name.strip()))}
     numbers = sorted(found)
     there = len(found) > 1 and numbers == [*range(numbers[0], numbers[0] + len(numbers))]
@@ -92,7 +92,7 @@ def of_levels(path: Path, table: Table, shape: Shape) -> Hierarchy:
 
 
 def _to_ids(ways: list[Names], ids: Sequence[str], *, whole: bool) -> list[Names]:
-    """The way to each id, below a way of several, unless that may be one to a longer name."""
+    """The ways, each lengthened by its id if one has several; SchemaError if it must have one."""
     of_way = defaultdict[Names, set[str]](set)
     for way, id in zip(ways, ids, strict=True):
         of_way[way].add(id)

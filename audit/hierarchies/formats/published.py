@@ -46,6 +46,7 @@ _AUDIOSET = (
 
 
 def _audioset_node(one: Any) -> tuple[Entry, list[str]]:
+    """A node of AudioSet, and the ids of its children."""
     below, own = (
         [text(part) for part in items(one.get(key) or [])] for key in ("child_ids", "restrictions")
     )
@@ -96,6 +97,7 @@ def _read_coco(path: Path, _: Shape) -> Hierarchy:
 
 
 def _category(one: Any) -> tuple[str, str]:
+    """The name of a category of COCO, and that of its supercategory; empty if it has none."""
     if "kingdom" in one:
         raise FormatError(
             "a file of a kind that is read here is required",
@@ -145,7 +147,7 @@ class CamlCoding(ICD9Coding):
         return nearest_prefix(code, nodes) or self.around(code)
 
     def around(self, node: str) -> str | None:
-        """The narrowest range that holds a code, or a narrower range; the first of equals."""
+        """The narrowest range around a code or a range, the first of equals; None if none is."""
         if (own := _span(node)) is None:
             return None
         width = own.high - own.low if "-" in node else -1
@@ -169,7 +171,7 @@ def _span(node: str) -> Span | None:
     return Span(node, (letter, len(whole)), low_at, high_at) if alike else None
 
 
-def _read(path: Path, _: Shape) -> Hierarchy:
+def _read_caml(path: Path, _: Shape) -> Hierarchy:
     lines = dict[str, tuple[int, str]]()
     for number, line in read_lines(path):
         node, tab, title = line.partition("\t")
@@ -202,7 +204,7 @@ def _read(path: Path, _: Shape) -> Hierarchy:
     )
 
 
-def _matches(path: Path, head: bytes) -> bool:
+def _matches_caml(path: Path, head: bytes) -> bool:
     lines = [line for line in head_text(head).splitlines() if line.strip()][:_SNIFFED_LINES]
     alike = bool(lines) and all(_LINE.fullmatch(line) for line in lines)
     return alike or path.name.lower().startswith("icd9_descriptions")
@@ -210,7 +212,7 @@ def _matches(path: Path, head: bytes) -> bool:
 
 CAML = HierarchyFormat(
     "caml", "ICD9_descriptions of CAML: a code, a tab and a title per line, '@' the root",
-    _matches, _read,
+    _matches_caml, _read_caml,
 )  # fmt: skip
 
 
@@ -283,7 +285,7 @@ def read_omop(place: str | Path, shape: Shape) -> Hierarchy:
 
 
 def _table(place: str | Path, name: str, columns: Sequence[str]) -> pl.DataFrame:
-    """Some columns of a table as text."""
+    """Some columns of a table of OMOP as text; InputError without it, SchemaError without one."""
     if isinstance(place, Path):
         files = tables_in(place)
         if name not in files:
@@ -308,7 +310,7 @@ def _table(place: str | Path, name: str, columns: Sequence[str]) -> pl.DataFrame
 
 
 def _vocabulary(links: pl.DataFrame, stated: str | None) -> str:
-    """The vocabulary that is stated, or the only one with "Is a" within it."""
+    """The vocabulary that is stated, or the only one with "Is a" within it; asked of several."""
     within = links.filter(
         pl.col("vocabulary_id") == pl.col("vocabulary_id_above"), relationship_id=_IS_A
     )

@@ -72,7 +72,7 @@ class _Graph:
         self.store = store
 
     def rows(self, where: str) -> Iterator[tuple[Any, ...]]:
-        """What ``?a``, ``?b`` and ``?p`` are where something holds."""
+        """Values of ``?a``, ``?b`` and ``?p``, a row for each match of a pattern of SPARQL."""
         query = f"{_PREFIXES} SELECT ?a ?b ?p WHERE {{ {where} }}"
         for one in self.store.query(query, use_default_graph_as_union=True):
             yield one["a"], one["b"], one["p"]
@@ -83,7 +83,7 @@ class _Graph:
         return sorted(found, key=lambda one: (one[0], one[1].value))
 
     def pairs(self, path: str) -> list[EdgeRow]:
-        """Those between IRIs, without what the standards define."""
+        """Subject and object of statements by a path, both IRIs that no standard defines."""
         named = ((a, b.value) for a, b in self.said(path) if type(b).__name__ == "NamedNode")
         return [one for one in named if not any(end.startswith(_STANDARDS) for end in one)]
 
@@ -94,7 +94,7 @@ class _Graph:
         return sorted(one for one in declared if not one.startswith(_STANDARDS))
 
     def edges(self, kind: str) -> list[EdgeRow]:
-        """Concepts, or classes, and those above them."""
+        """Child and parent of each edge between concepts of ``skos``, or classes of ``owl``."""
         return [(a, b) for a, b in self.pairs(_ABOVE[kind]) if a != b or kind == "skos"]
 
 
@@ -198,7 +198,7 @@ def _end(iri: str) -> str:
 
 
 def _ids(every: Sequence[str]) -> dict[str, str]:
-    """What each node goes by."""
+    """The id of each IRI: its end where these all differ, else all of it, or as OBO writes it."""
     whole, ends = {iri: short(iri) for iri in every}, {iri: _end(iri) for iri in every}
     plain = len({*ends.values()} - {""}) == len(every) and all(a == b for a, b in whole.items())
     return ends if plain else whole

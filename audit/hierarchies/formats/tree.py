@@ -102,10 +102,10 @@ def _of_mapping(
 
 
 def _pairs_of(tree: Any, shape: Shape) -> list[EdgeRow] | None:
-    """Each name of a mapping with its name, or those in its list; None of what is none."""
+    """Each key of a mapping with each name that its value is or lists; None of other data."""
     if not isinstance(tree, Mapping) or _own_key(tree, shape):
         return None
-    lists = {name: [] if one is None else _several(one) for name, one in tree.items()}
+    lists = {name: [] if one is None else _as_list(one) for name, one in tree.items()}
     if not all(_is_id(one) for own in lists.values() for one in own):
         return None
     return [(_id(name), _id(one)) for name, own in lists.items() for one in own]
@@ -153,7 +153,7 @@ def _mentions(tree: Any, shape: Shape) -> Iterator[_Mention]:
         else:
             for name, held in value.items():
                 yield _id(name), above, {}
-                records = [one for one in _several(held) if isinstance(one, Mapping)]
+                records = [one for one in _as_list(held) if isinstance(one, Mapping)]
                 own = isinstance(held, Mapping) and _own_key(held, shape)
                 other = held and not isinstance(held, Mapping | list)
                 if own or other or any(_parents(one, shape) for one in records):
@@ -167,13 +167,13 @@ def _own_key(item: Mapping[str, Any], shape: Shape) -> str | None:
     return first_of([key for key in item if _is_id(item[key])], [k.lower() for k in keys if k])
 
 
-def _several(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
 def _ids(value: Any) -> list[str]:
     """The ids in a value: one, a list, or the records of them."""
-    keys = ((one, isinstance(one, Mapping) and _own_key(one, Shape())) for one in _several(value))
+    keys = ((one, isinstance(one, Mapping) and _own_key(one, Shape())) for one in _as_list(value))
     inner = [one[key] if key else one for one, key in keys]
     return [_id(one) for one in inner if _is_id(one)]
 
@@ -188,7 +188,7 @@ def _title(node: str, record: Mapping[str, Any], shape: Shape) -> str | None:
 
 
 def _refuse_unread(records: Sequence[Mapping[str, Any]], shape: Shape) -> None:
-    """Refuse records none of which says what is above or below it, though they say more."""
+    """SchemaError if records have further keys, but none that holds parents or children."""
     held = {name: value for one in records for name, value in one.items()}
     known = {shape.child, shape.title, *IDS, *TITLES}
     read = (_is_parent(one, shape) or _is_children(one, held[one], shape) for one in held)

@@ -53,7 +53,7 @@ ICD10CM_NOTES = _DATA / "icd10cm_notes.parquet"
 
 
 def icd10cm_rules(release: str) -> dict[str, Any]:
-    """What is true of any release of ICD-10-CM, as `Hierarchy` takes it."""
+    """Fields of the `Hierarchy` of a release of ICD-10-CM, of whatever nodes: coding and rules."""
     editions, years = {DIAGNOSES: f"release {release}"}, once_valid(DIAGNOSES)
     integrity = replace(INTEGRITY, editions=editions, years=years)
     return {
@@ -81,6 +81,7 @@ def _load_icd10cm() -> Hierarchy:
 
 
 def _notes(release: str) -> dict[str, Any]:
+    """Fields of the `Hierarchy` that hold its notes: ``exclusions`` and ``companions``."""
     kinds = pl.read_parquet(ICD10CM_NOTES).partition_by("kind", as_dict=True, include_key=False)
     excluding = [
         Exclusion(node, tuple(codes), text, wide)
@@ -88,14 +89,14 @@ def _notes(release: str) -> dict[str, Any]:
     ]
     unparsed = tuple(kinds["unparsed",].select("node", "text").iter_rows())
     unread = int(pl.read_parquet_metadata(ICD10CM_NOTES)["unread"])
-    required = [*_required(kinds["before",], "before"), *_required(kinds["any",], "any")]
+    required = [*_companions_in(kinds["before",], "before"), *_companions_in(kinds["any",], "any")]
     return {
         "exclusions": Exclusions(release, tuple(excluding), unparsed),
         "companions": Companions(release, tuple(required), unread),
     }
 
 
-def _required(notes: pl.DataFrame, position: str) -> Iterator[Companion]:
+def _companions_in(notes: pl.DataFrame, position: str) -> Iterator[Companion]:
     severity = "warning" if position == "before" else "note"
     for node, needs, source, _ in notes.iter_rows():
         stated = {"if": node, "needs": tuple(needs), "position": position, "source": source}

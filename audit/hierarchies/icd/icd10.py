@@ -28,7 +28,7 @@ _EXTERNAL_CAUSE = re.compile(r"[V-Y][0-9]{2}(?:\..+)?")
 
 
 def dotted(code: str) -> str:
-    """Normalise a code: as `icd9.cleaned`, with a dot after 3 characters.
+    """Normalise a code: upper case, a dot after 3 characters, none behind, no blanks around.
 
     Works on any string, whether or not it is a code, and is idempotent.
 

@@ -19,7 +19,7 @@ first to the last of these fiscal years."""
 
 @cache
 def once_valid(table: str) -> Mapping[str, str]:
-    """The codes that editions before or after the listed one had: ``FY1997 to FY2005``, ``FY2017``.
+    """The years of each code that other editions than the listed one had: ``FY1997 to FY2005``.
 
     Args:
         table: ``diagnoses`` or ``procedures`` of ICD-9-CM, from FY1997, or ``diagnoses-10``,
@@ -64,7 +64,7 @@ def cleaned(code: str) -> str:
 
 
 def dotted(code: str, table: str) -> str:
-    """Normalise a code: as `cleaned`, with its dot.
+    """Normalise a code: upper case, with its dot, no blanks around it and no dots behind it.
 
     The dot goes after 2 characters in procedures, after 4 in E codes, after 3 elsewhere. Works on
     any string, whether or not it is a code, and is idempotent.
