@@ -46,7 +46,7 @@ class Records(Protocol):
         """The counts of a kind: ``keys``, and the count of each as ``joint``."""
 
     def at(self, kind: Kind, size: int) -> IntArray:
-        """The counts of a kind as an array indexed by key, longer than ``size`` if a key is."""
+        """The counts of a kind by key from 0, shape (size,), or more if a key is larger."""
         sums = self.of(kind)
         found = np.zeros(max(size, int(sums.keys.max(initial=-1)) + 1), np.int64)
         found[sums.keys] = sums.joint
@@ -216,7 +216,7 @@ class InstanceCounts(Records):
         return np.asarray((node * n_nodes + above)[met])
 
     def _having(self, bit: int) -> IntArray:
-        """The node of each fact that has a bit."""
+        """The node of each value that instances carry whose facts have a bit."""
         return self.carried.facts.indices[self.carried.facts.data & bit > 0].astype(np.int64)
 
     def _only_residual(self) -> IntArray:

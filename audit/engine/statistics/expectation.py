@@ -73,7 +73,7 @@ class Expectation:
 def _terms(
     first: FloatArray, second: FloatArray, size: FloatArray, missing: FloatArray
 ) -> FloatArray:
-    """Summands of a stratum and pairs, in place of the shares of first nodes."""
+    """Expected joint records of each pair in a stratum; ``first``, the shares, is overwritten."""
     independent = first * second
     independent *= size
     np.subtract(1.0, first, out=first)
@@ -144,7 +144,7 @@ class LabelPairs:
 
     @property
     def factor(self) -> FloatArray:
-        """Observed per drawn pair of each stratum and pair of facets; that of length comes last.
+        """Observed per drawn pair, (n_strata, n_facets + 1, n_facets + 1); that of length is last.
 
         ``found`` lowers a factor at most to that of length, unless it is lower without.
         """

@@ -194,9 +194,10 @@ class GroupBootstrap:
             parts.append(estimate(marked, others))
         return np.concatenate(parts, axis=1).T
 
-    def _matrix(self, level: IntArray, levels: int, of: BoolArray) -> csr_array:
-        shape = (levels, len(self.weights))
-        return csr_array((np.ones(int(of.sum())), (level[of], self.group[of])), shape=shape)
+    def _matrix(self, level: IntArray, levels: int, kept: BoolArray) -> csr_array:
+        """Number of kept examples of each level and group, shape (levels, n_groups)."""
+        shape, each = (levels, len(self.weights)), (level[kept], self.group[kept])
+        return csr_array((np.ones(int(kept.sum())), each), shape=shape)
 
     def _blocks(self, levels: int) -> Iterator[slice]:
         n, at_once = self.weights.shape[1], max(_CELLS // max(levels, 1), 1)

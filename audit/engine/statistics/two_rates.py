@@ -155,7 +155,7 @@ def two_sides(
 def _side(
     counted: Sparse, among: Sparse, of: IntArray, group: IntArray
 ) -> tuple[IntArray, GroupSums]:
-    """How many of one side count, and the sums over its groups."""
+    """How many instances of one side count, of each column, and the sums over its groups."""
     _, number = np.unique(group, return_inverse=True)
     each = np.ones(len(group), np.int64), (number, np.arange(len(group)))
     by_group = csr_array(each, shape=(number.max(initial=-1) + 1, len(group)))
@@ -342,7 +342,7 @@ def mean_loss(
 
 
 def _mean_and_variance(counts: IntArray) -> tuple[float, float]:
-    """The mean of values, and its variance if they were drawn one by one."""
+    """The mean of values 0, 1 and so on that occur so often, and its variance if each is drawn."""
     values, n = np.arange(len(counts)), int(counts.sum())
     mean = float(counts @ values) / n
     return mean, float(counts @ (values - mean) ** 2) / n**2
