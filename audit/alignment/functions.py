@@ -115,9 +115,9 @@ def _uncertain(
 def _severity(
     name: str, y_true: Any, y_score: Any, *, hierarchy: HierarchyLike, classes: Classes = None
 ) -> float:
-    """Its mean over wrong answers, in edges above the leaves. Of several labels the nearest counts.
+    """Mean, over wrong answers, of the edges from the leaves up to where answer and label meet.
 
-    NaN without mistakes.
+    Of several labels the nearest counts. NaN without mistakes.
     """
     graph = hierarchy_from(hierarchy)
     return _of_answers(name, measures.mistake_severity(), y_true, y_score, graph, classes)
@@ -165,6 +165,7 @@ def _of_scores(
 
 
 def _cut(hierarchy: Hierarchy, depth: int | None) -> Cut:
+    """The cut at a depth; None: at the leaves."""
     at = int(hierarchy.depth.max()) if depth is None else depth
     return depth_cut(hierarchy.closure, hierarchy.depth, hierarchy.leaf, at)
 
@@ -200,7 +201,7 @@ def _declared(
     example: str,
     value: float,
 ) -> Callable[Arguments, float]:
-    """The function of the metric of that name, with an example on two mammals and a bird."""
+    """The public function of a metric, with a docstring and an example; ``value`` is its result."""
 
     def measured(*args: Arguments.args, **kwargs: Arguments.kwargs) -> float:
         return function(name, *args, **kwargs)
