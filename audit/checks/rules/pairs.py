@@ -1,6 +1,5 @@
 """unexpected_pair, missing_stratum: nodes together more often than the length of records explains,
-and columns that explain such pairs.
-"""
+and columns that explain such pairs."""
 
 from __future__ import annotations
 
@@ -148,7 +147,7 @@ def _observed(measured: Measurements, pair: Mapping[str, Any]) -> Evidence:
 
 
 def _labels_below(measured: Measurements, found: Sequence[Mapping[str, Any]]) -> Sparse:
-    """Instances with two labels below nodes of pairs, not one below both, (n_nodes, n_nodes)."""
+    """Instances with two labels at or below ends of pairs, none below both, (n_nodes, n_nodes)."""
     below, n = measured.hierarchy.below, len(measured.hierarchy)
     ends = np.array([pair[end] for pair in found for end in ("a", "b")], np.int64)
     wanted = np.unique(rows(below, np.unique(ends)))

@@ -91,7 +91,7 @@ def _ancestor_row(measured: Measurements, *, allowed: bool) -> Iterator[Row]:
 
 
 def _without_ancestors(measured: Measurements) -> pl.DataFrame:
-    """The label above another one is taken out, but where it may be what lost zeros left."""
+    """Proposals to take out labels above others, but those that may be what lost zeros left."""
     found = _with_ancestors(measured)
     above = found.hit.tocoo()
     ids = pl.Series(measured.hierarchy.nodes).gather(above.col)
