@@ -130,11 +130,11 @@ class ToldPairs(PairTable):
         return self.exact.schema
 
     def counted_between(self, nodes: pl.Series) -> pl.LazyFrame:
-        """As in the exact table."""
+        """Counts of pairs of these nodes, in exact numbers."""
         return self.exact.counted_between(nodes)
 
     def described(self, rows: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
-        """As in the exact table; each with what it is computed from."""
+        """Columns of these rows as they are told, computed from those of the exact table."""
         asked = [*columns]
         needed = dict.fromkeys(asked)
         for name in asked:
@@ -248,6 +248,7 @@ def told_metrics(
 def _told(
     metric: Metric, ends: Mapping[str, tuple[float, float]], rounding: Rounding
 ) -> dict[str, Any]:
+    """What is told of a metric: ``n`` and, if anything is, ``value, low, high, beyond``."""
     name, value, bins = metric["name"], metric["value"], rounding.bins("instances")
     n, kind = bins.told(int(metric["n"])), _KINDS.get(name, "")
     if n is None or value is None:
@@ -280,7 +281,7 @@ def _number(end: float | None) -> float:
 
 
 def _net(recovered: Metric | None, lost: Metric | None) -> dict[str, float]:
-    """Equation 1 from what is told of both shares; the distances to their ends are added."""
+    """Equation 1 from both told shares, the distances to ends squared and added; else nothing."""
     if recovered is None or lost is None or None in (recovered["value"], lost["value"]):
         return {}
     value = recovered["value"] - lost["value"]
@@ -292,4 +293,5 @@ def _net(recovered: Metric | None, lost: Metric | None) -> dict[str, float]:
 
 
 def _key(metric: Metric, name: str = "") -> str:
+    """A text for the name, or another one in its place, the scope and the parameters."""
     return json.dumps([name or metric["name"], metric["scope"], metric["parameters"]], default=str)

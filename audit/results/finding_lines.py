@@ -67,7 +67,7 @@ def largest_first(lines: Iterable[Part]) -> list[Part]:
 
 
 def line_count(evidence: Evidence) -> int | None:
-    """What a line of a finding counts: of its instances, or all that are labelled with the node."""
+    """What a line of a finding counts: its instances, else all labelled with its node, or None."""
     found = evidence.get("instances", evidence.get("labelled"))
     return None if found is None else int(found)
 

@@ -12,7 +12,6 @@ from audit.base.declared import Columns
 
 Evidence: TypeAlias = Mapping[str, Any]
 """Numbers, texts and nulls by name."""
-
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Status: TypeAlias = Literal["error", "fail", "warn", "note", "pass", "not_applicable"]
 
@@ -196,7 +195,7 @@ class CheckResult:
         nodes: Headings of the nodes of its findings, divided by ``|``, in a table with the numbers
             that have headings; empty where findings are told by their sentences.
         evidence: What each number of its findings is.
-        of_parts: The same of their parts.
+        of_parts: What each number of their parts is.
         counts: What the denominator counts, as `audit.checks.check.Check` says.
         held: The status, where some findings are not told; None to take it from the findings.
         not_told: Whether some findings are left out, since they count few.
@@ -291,7 +290,6 @@ NEEDS_INSTANCES = "needs the instances one by one, which a count does not keep"
 """Why a check does not apply to data that were only counted."""
 OF_MODEL = (EXCHANGES,)
 """Names of the checks of a model."""
-
 OF_WAIVERS = ("waiver_expired", "waiver_unused")
 """Names of the checks of the policy's waivers, which read no data."""
 

@@ -82,9 +82,8 @@ def ordered(checks: Sequence[CheckResult]) -> list[Finding]:
 def restating(checks: Iterable[CheckResult], root: str | None) -> frozenset[str]:
     """Ids of findings that only restate another one, of another check on the same nodes.
 
-    What is told of the root alone is of all instances, and of no nodes.
-
-    The more severe of the two is not restated, nor is the first by id of equal ones.
+    What is told of the root alone is of all instances, and of no nodes. The more severe of the two
+    is not restated, nor is the first by id of equal ones.
     """
     found = (one for check in checks for one in check.standing if one.counts_as)
     standing = sorted(

@@ -68,7 +68,7 @@ def overview(run: Record, checks: Sequence[Row]) -> dict[str, Any]:
 
 
 def _titled(rows: pl.DataFrame, run: Record, **columns: str) -> pl.DataFrame:
-    """Rows with the titles of nodes: names of the new columns, and of those with the ids."""
+    """Rows with titles of nodes: ``columns`` name each new column, and that with the ids."""
     for title, node in columns.items():
         titles = run.nodes.select(pl.col("node").alias(node), pl.col("title").alias(title))
         rows = rows.join(titles, on=node, how="left", maintain_order="left")

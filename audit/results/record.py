@@ -36,9 +36,7 @@ _OTHER_COLUMNS = schema(
     ("aside", pl.Boolean),
     ("key folded_into", pl.List(pl.String)),
 )
-_METRICS = schema(
-    ("name scope", pl.String), ("value low high", pl.Float64), ("n", pl.Int64)
-)  # fmt: skip
+_METRICS = schema(("name scope", pl.String), ("value low high", pl.Float64), ("n", pl.Int64))
 _ALWAYS = {"instances": 0, "of": 0}
 """Numbers that evidence has a field for, whatever the findings have."""
 _OF_CHECK = ("name", "title", "denominator", "denominator_unit", "not_applicable", "crashed",
