@@ -103,7 +103,7 @@ def _between(
 
 
 def _n(column: Column, row: Row, columns: Columns) -> int | None:
-    """The count that a share is of, or the shares that a difference is of."""
+    """The count that a share is of, or those of a difference are; None without one."""
     of = column.of[-1] if column.of else ""
     if of in columns and columns[of].kind == "share":
         return _n(columns[of], row, columns)

@@ -29,7 +29,7 @@ def of_view(view: Row) -> tuple[list[Chapter], list[Chapter]]:
     return [one for one in seen if one], [one for one in folded if one]
 
 
-def _rows(view: Row, name: str) -> ShownTable | None:
+def _overview_table(view: Row, name: str) -> ShownTable | None:
     declared = tables.TABLES[name]
     return table(declared, view["overview"][name], view["rounding"])
 
@@ -66,10 +66,10 @@ def _use(view: Row) -> Chapter | None:
     depths = {row["depth"]: row["before"] for row in before}
     coverage = overview["coverage"]
     shown = [
-        _rows(view, "tree"),
+        _overview_table(view, "tree"),
         table(tables.RESIDUALS, residuals, rounding),
-        _rows(view, "pairs"),
-        _rows(view, "frequent_pairs"),
+        _overview_table(view, "pairs"),
+        _overview_table(view, "frequent_pairs"),
         table(tables.BRANCHES, coverage["branches"], rounding),
         table(
             tables.DEPTHS,
@@ -101,10 +101,10 @@ def _model(view: Row) -> Chapter | None:
     shown = [
         table(tables.METRICS, rows, view["rounding"], note=note and f"Not measured: {note}."),
         *(
-            _rows(view, one)
+            _overview_table(view, one)
             for one in ("behaviours", "answers", "exchanged_pairs", "exchanged_in_line", "suspects")
         ),
-        _rows(view, "data_beside_model"),
+        _overview_table(view, "data_beside_model"),
     ]
     return chapter("The model", shown, anchor="model") if rows else None
 
@@ -216,10 +216,10 @@ def _checked(checks: Sequence[Row]) -> Iterator[dict[str, Any]]:
 def _policy(view: Row) -> Chapter | None:
     policy, rounding = view["policy"], view["rounding"]
     exclusive = [
-        {**one, "nodes": " | ".join(map(_some, one["nodes"]))} for one in policy["exclusive"]
+        {**one, "nodes": " | ".join(map(_few_nodes, one["nodes"]))} for one in policy["exclusive"]
     ]
     companions = [
-        {name: _some(one[name]) for name in ("if", "needs", "unless")}
+        {name: _few_nodes(one[name]) for name in ("if", "needs", "unless")}
         | {"source": one["source"].split(":")[0]}
         for one in policy["companions"]
     ]
@@ -263,7 +263,7 @@ def _stated(policy: Row) -> Iterator[str]:
         yield f"Findings of {check} are of severity {severity}."
 
 
-def _some(nodes: Sequence[str]) -> str:
+def _few_nodes(nodes: Sequence[str]) -> str:
     return words.listed(nodes, NODES_NAMED)
 
 
