@@ -100,7 +100,7 @@ class Mapped:
 
     @cached_property
     def added(self) -> Sparse:
-        """What a label at a node adds to each node."""
+        """What a label at i adds to a node a, by `added_by_labels`."""
         return added_by_labels(self.closure, self.residual)
 
 
@@ -220,9 +220,11 @@ class InstanceCounts(Records):
         return self.carried.facts.indices[self.carried.facts.data & bit > 0].astype(np.int64)
 
     def _only_residual(self) -> IntArray:
+        """``place in RESIDUAL_KINDS * n_nodes + node`` where all labels below are residual."""
         return np.concatenate([k * self._n_nodes + self._having(b) for k, b in enumerate(RESIDUAL)])
 
     def _alone(self) -> IntArray:
+        """The label of each instance with a single most specific one."""
         each = np.repeat(self._specific == 1, self._specific)
         return np.asarray(self.carried.specific.indices[each])
 

@@ -58,7 +58,7 @@ class Exchanges:
         return self.forth + self.back
 
     def expected(self, a: IntArray, b: IntArray) -> FloatArray:
-        """What is expected of ``counted``, for pairs of different labels, shape (n_pairs,)."""
+        """Expected exchanges, each once in a group, of pairs of different labels, (n_pairs,)."""
         total = np.zeros(len(a))
         for term in range(self.rows.shape[0]):
             x, y = (one[[term]].toarray()[0] for one in (self.rows, self.columns))

@@ -96,7 +96,7 @@ class TwoSides:
 
     @property
     def shares(self) -> FloatArray:
-        """Both shares, shape (2, n); 0 of no instances."""
+        """Shares here and elsewhere, shape (2, n); 0 of no instances."""
         return np.asarray(self.k / np.maximum(self.n, 1))
 
     @property
