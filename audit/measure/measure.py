@@ -55,7 +55,7 @@ class Reference:
 
     @classmethod
     def of(cls, result: AuditResult, hierarchy: Hierarchy) -> Self:
-        """What is compared of a run."""
+        """The residual shares of a run, and the depths of its labels if on this hierarchy."""
         same = result.identity["hierarchy"]["sha256"] == hierarchy.sha256
         return cls(result.residuals, _depths(result) if same else None)
 
