@@ -69,7 +69,7 @@ def _at_depth(
     """
     graph = hierarchy_from(hierarchy)
     measure = measures.accuracy(_cut(graph, depth))
-    return _of_answers(name, measure, y_true, y_score, graph, classes)
+    return _value_of_answers(name, measure, y_true, y_score, graph, classes)
 
 
 def _moved(
@@ -89,7 +89,7 @@ def _moved(
     """
     graph = hierarchy_from(hierarchy)
     measure = measures.accuracy_alignment(_cut(graph, fine), _cut(graph, coarse))
-    return _of_answers(name, measure, y_true, y_score, graph, classes)
+    return _value_of_answers(name, measure, y_true, y_score, graph, classes)
 
 
 def _uncertain(
@@ -109,7 +109,7 @@ def _uncertain(
     """
     graph = hierarchy_from(hierarchy)
     measure = measures.uncertainty_alignment(_cut(graph, fine), _cut(graph, coarse))
-    return _of_scores(name, measure, y_score, graph, classes)
+    return _value_of_scores(name, measure, y_score, graph, classes)
 
 
 def _severity(
@@ -120,7 +120,7 @@ def _severity(
     Of several labels the nearest counts. NaN without mistakes.
     """
     graph = hierarchy_from(hierarchy)
-    return _of_answers(name, measures.mistake_severity(), y_true, y_score, graph, classes)
+    return _value_of_answers(name, measures.mistake_severity(), y_true, y_score, graph, classes)
 
 
 def _preferred(
@@ -142,10 +142,10 @@ def _preferred(
     graph = hierarchy_from(hierarchy)
     left, right = (nodes_of(nodes, below, graph) for nodes in (first, second))
     measure = measures.subgraph_preference(left, right, on=on)
-    return _of_scores(name, measure, y_score, graph, classes)
+    return _value_of_scores(name, measure, y_score, graph, classes)
 
 
-def _of_answers(
+def _value_of_answers(
     name: str, measure: Measure, y_true: Any, y_score: Any, graph: Hierarchy, classes: Classes
 ) -> float:
     gold, outputs = labels_and_outputs(y_true, y_score, graph, classes)
@@ -155,7 +155,7 @@ def _of_answers(
     return whole(measure, graph, gold, outputs.scores)[name]
 
 
-def _of_scores(
+def _value_of_scores(
     name: str, measure: Measure, y_score: Any, graph: Hierarchy, classes: Classes
 ) -> float:
     outputs = outputs_from(y_score, graph, classes)

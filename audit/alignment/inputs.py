@@ -100,6 +100,7 @@ def outputs_from(
 
 
 def _read(given: Any, hierarchy: Hierarchy, classes: Classes) -> Outputs:
+    """Labels or scores in any form; each instance has one answer where scores sum to one."""
     if hasattr(given, "detach"):
         tensor = given.detach().cpu()
         given = (tensor.double() if tensor.is_floating_point() else tensor).numpy()
