@@ -134,11 +134,11 @@ def told_rows(
     names = dict.fromkeys(name for row in rows for name in row)
 
     def exact(name: str) -> FloatArray | None:
-        return np.array([_number(row.get(name)) for row in rows]) if name in names else None
+        return np.array([_as_float(row.get(name)) for row in rows]) if name in names else None
 
     telling = _Telling(exact, len(rows), columns, rounding)
     found = {
-        name: _listed(telling.number(name), whole=columns[name].kind in _COUNTED)
+        name: _numbers_or_none(telling.number(name), whole=columns[name].kind in _COUNTED)
         for name in names
         if not rounding.leaves(columns[name])
     }
@@ -148,11 +148,11 @@ def told_rows(
     ]
 
 
-def _number(value: Any) -> float:
+def _as_float(value: Any) -> float:
     return float(value) if isinstance(value, int | float) else math.nan
 
 
-def _listed(values: FloatArray, *, whole: bool) -> list[Any]:
+def _numbers_or_none(values: FloatArray, *, whole: bool) -> list[Any]:
     kind: Callable[[float], float] = int if whole else float
     return [kind(one) if math.isfinite(one) else None for one in values.tolist()]
 
@@ -183,11 +183,11 @@ class _Telling:
         values = self._exact_or_nan(column.name)
         match column.kind:
             case "exact" if not self.rounding.leaves(column):
-                return self._total(values)
+                return self._told_totals(values)
             case "text" | "whole" | "setting" | "exact":
                 return values
             case "count" | "sum":
-                return self._counts(column, values)
+                return self._told_counts(column, values)
             case "estimate":
                 return two_digits(np.where(self._enough(column.of), values, np.nan))
             case "chance":
@@ -219,12 +219,12 @@ class _Telling:
         """Whether, row by row, all these counts that there are suffice for a share to be told."""
         return all_of([self.number(name) >= self.rounding.least for name in of if self._has(name)])
 
-    def _total(self, values: FloatArray) -> FloatArray:
+    def _told_totals(self, values: FloatArray) -> FloatArray:
         there = ~np.isnan(values)
         whole = np.where(there, values, 0.0).astype(np.int64)
         return np.where(there, Bins(self.rounding.width, None).all_told(whole), np.nan)
 
-    def _counts(self, column: Column, values: FloatArray) -> FloatArray:
+    def _told_counts(self, column: Column, values: FloatArray) -> FloatArray:
         bins, there = self.rounding.bins(column.total), ~np.isnan(values)
         if not bins.tells:
             return np.full(len(values), np.nan)
