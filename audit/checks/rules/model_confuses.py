@@ -59,10 +59,10 @@ def exchangeable_pairs(measured: Measurements) -> int:
 def exchanges(measured: Measurements) -> Exchanges:
     """The exchanges of direct labels, each counted once in a group."""
     model = measured.predicted
-    return count_exchanges(model.gold, model.decided, _groups(measured))
+    return count_exchanges(model.gold, model.decided, _groups_of_predictions(measured))
 
 
-def _groups(measured: Measurements) -> IntArray | None:
+def _groups_of_predictions(measured: Measurements) -> IntArray | None:
     group_of = measured.loaded.group_of
     return None if group_of is None else group_of[measured.predicted.predictions.rows]
 
@@ -151,7 +151,7 @@ def answers_by_excess(measured: Measurements) -> pl.DataFrame:
         return pl.DataFrame(schema=_ANSWERS)
     model = measured.predicted
     gold, decided = model.gold, model.decided
-    found = count_given(gold, decided, measured.hierarchy.closure, _groups(measured))
+    found = count_given(gold, decided, measured.hierarchy.closure, _groups_of_predictions(measured))
     falsely, missed = support(found.falsely), support(found.missed)
     node = np.flatnonzero(falsely + missed)
     hits = support(gold.multiply(decided).tocsr())
@@ -224,14 +224,14 @@ def _confused(measured: Measurements) -> Rows:
         family,
         "pairs of labels that could be exchanged",
         (
-            _pair(measured, pair, family)
+            _pair_row(measured, pair, family)
             for pair in compared_pairs(measured).filter("passes").iter_rows(named=True)
         ),
         "" if measured.model else NO_PREDICTIONS,
     )
 
 
-def _pair(measured: Measurements, pair: Mapping[str, Any], family: int) -> Row:
+def _pair_row(measured: Measurements, pair: Mapping[str, Any], family: int) -> Row:
     hierarchy, a, b, counted = measured.hierarchy, pair["a"], pair["b"], pair["counted"]
     first, second, relation = hierarchy.describe(a), hierarchy.describe(b), pair["relation"]
     _, low, _ = shrunk_ratio(np.array(float(counted)), np.array(pair["expected"]))

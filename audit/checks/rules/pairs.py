@@ -114,13 +114,13 @@ def _child_part(measured: Measurements, pair: Mapping[str, Any]) -> Part:
     return Part((names[pair["a"]], names[pair["b"]]), evidence)
 
 
-def _sentence(measured: Measurements, pair: Mapping[str, Any], children: int) -> str:
+def _sentence(measured: Measurements, pair: Mapping[str, Any], n_children: int) -> str:
     describe = measured.hierarchy.describe
     others = ", ".join(
         " with ".join(map(describe, other)) for other in pair["explained_by"][:MOST_NAMED]
     )
     by_group = "" if measured.excess.alike is None else " in {groups} {groups|group|groups}"
-    made_of = "" if children else "[ ({mostly})]"
+    made_of = "" if n_children else "[ ({mostly})]"
     sentence = (
         f"{{instances}} of {{of}} instances{by_group} {{instances|has|have}} "
         f"both {describe(pair['a'])} and {describe(pair['b'])}"
@@ -129,7 +129,7 @@ def _sentence(measured: Measurements, pair: Mapping[str, Any], children: int) ->
         f"labels{others and f', beyond what {others} explains'} "
         f"({{ratio_low}} to {{ratio_high}}, 95% interval)]."
     )
-    if not children:
+    if not n_children:
         return sentence
     parent = describe(pair["parent"])
     return f"Most children of {parent} occur together ({{pairs}} pairs); the strongest: {sentence}"

@@ -311,7 +311,7 @@ def with_damage_named(measured: Measurements, findings: Iterable[Finding]) -> tu
 def _with_damage(finding: Finding, damaged: frozenset[str]) -> Finding:
     """The finding with the remark, if its nodes, or most of its parts, are damaged."""
     parts = [part for part in finding.parts if damaged.intersection(part.nodes)]
-    most = _counted(parts) > MOSTLY * _counted(finding.parts)
+    most = _sum_of_counts(parts) > MOSTLY * _sum_of_counts(finding.parts)
     listed = {part.nodes[0] for part in finding.parts}.issuperset(finding.nodes)
     named = finding.nodes if damaged.intersection(finding.nodes) else ()
     for part in parts if most and not named else ():
@@ -324,5 +324,5 @@ def _with_damage(finding: Finding, damaged: frozenset[str]) -> Finding:
     return replace(finding, statement=statement, aside=most if listed else True)
 
 
-def _counted(parts: Iterable[Part]) -> int:
+def _sum_of_counts(parts: Iterable[Part]) -> int:
     return sum(int(line_count(part.evidence) or 0) for part in parts)
