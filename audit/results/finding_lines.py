@@ -28,7 +28,7 @@ def sentence(
 
 
 def _mostly(finding: Finding, titles: Mapping[str, str | None], rounding: Rounding) -> str | None:
-    """What makes up most of a finding by what is told: of a pair, the first pair below it.
+    """Words for ``mostly``: what makes up most of a finding, by told counts; None for nothing.
 
     Of a finding that counts its lines, these are examples where none is much of it.
     """

@@ -236,7 +236,7 @@ class CheckResult:
 
     @property
     def ids(self) -> Ids:
-        """Ids of the findings."""
+        """Ids of the findings, by whether they stand, are known, folded or could not be had."""
         standing = frozenset(one.id for one in self.standing)
         known = frozenset(one.id for one in self.standing if one.judgement.known)
         unasked = frozenset(one.id for one in self.standing if one.judgement.unasked)
@@ -261,7 +261,7 @@ class CheckResult:
 
     @cached_property
     def _ids(self) -> frozenset[str]:
-        """Ids of the findings."""
+        """Ids of all findings, folded ones included."""
         return frozenset(one.id for one in self.findings)
 
     def _place(self, finding: Finding) -> Place:

@@ -154,7 +154,7 @@ def _branches(nodes: pl.DataFrame) -> Rows:
 
 
 def _depths(nodes: pl.DataFrame) -> Rows:
-    """Depths of nodes that labels may be at, or are."""
+    """By depth the nodes that labels may be at, or are; those in use; and their labels."""
     labels, total = pl.col("direct").filter("used").sum(), pl.col("labels").sum()
     return (
         nodes.filter(pl.col("assignable") | pl.col("used"))

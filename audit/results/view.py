@@ -125,9 +125,9 @@ def _parts(run: Record) -> dict[str, Any]:
     for name in ("metrics", "metrics_absent", "metrics_beside"):
         entries[name] = []
     if model is not None:
-        entries["metrics"] = _metrics(model.metrics)
+        entries["metrics"] = _with_beyond(model.metrics)
         entries["metrics_absent"] = [dict(one) for one in model.absent_metrics]
-        entries["metrics_beside"] = _metrics(model.beside)
+        entries["metrics_beside"] = _with_beyond(model.beside)
     entries |= mended(run)
     others, declared = dict[str, Any](), dict[str, Any]()
     for part in run.analyses:
@@ -140,5 +140,5 @@ def _parts(run: Record) -> dict[str, Any]:
     )
 
 
-def _metrics(metrics: Sequence[Mapping[str, Any]]) -> Rows:
+def _with_beyond(metrics: Sequence[Mapping[str, Any]]) -> Rows:
     return [{**metric, "beyond": metric.get("beyond")} for metric in metrics]
