@@ -75,7 +75,7 @@ def _page(title: str, said: str, head: Verdict, seen: list[Chapter], where: str)
 
 def chapters(view: Row) -> list[Chapter]:
     """What a comparison shows, in order; what is folded stands last."""
-    every = (_differs(view), _checks(view), _use(view), _models(view), _folded(view))
+    every = (_differs(view), _checks(view), _use(view), _models(view), _how_compared(view))
     return [one for one in every if one]
 
 
@@ -238,7 +238,7 @@ def _metrics(rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
         yield {**row, "title": title, "at": level(row["parameters"])}
 
 
-def _folded(view: Row) -> Chapter | None:
+def _how_compared(view: Row) -> Chapter | None:
     grouped = {*view["grouped"].values()}
     groups = _OF_GROUPS if grouped == {True} else _ONE_SIDE if True in grouped else _ALONE
     shown = [

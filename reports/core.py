@@ -25,7 +25,7 @@ METHODS = "https://github.com/hierarchy-audit/hierarchy-audit/blob/main/docs/met
 def of_view(view: Row) -> tuple[list[Chapter], list[Chapter]]:
     """The chapters of a view, in order: those seen, and those that are folded."""
     seen = [_since(view), _use(view), _model(view)]
-    folded = [_read(view), _policy(view), _limits(view), _provenance(view)]
+    folded = [_read_and_checked(view), _policy(view), _limits(view), _provenance(view)]
     return [one for one in seen if one], [one for one in folded if one]
 
 
@@ -115,7 +115,7 @@ def model_lines(view: Row) -> list[str]:
     Of one answer an instance the branches are named in place of what is missed, where few.
     """
     return [line for row in view["overview"]["answered"] if row["answers"]
-            for line in _lines(row, view)]  # fmt: skip
+            for line in _model_sentences(row, view)]  # fmt: skip
 
 
 _WRONG = (
@@ -125,7 +125,7 @@ _WRONG = (
 _RIGHT = ": {precision} of {answers} answers are labels, {recall} of {labels} labels are found."
 
 
-def _lines(row: Row, view: Row) -> Iterator[str]:
+def _model_sentences(row: Row, view: Row) -> Iterator[str]:
     columns, rounding = tables.METRICS.columns, view["rounding"]
     answered = tables.ANSWERED.columns
     single = view["ledger"]["predictions"]["single_label"]
@@ -191,7 +191,7 @@ def _plain(value: Any) -> str:
     return ", ".join(map(_plain, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _read(view: Row) -> Chapter | None:
+def _read_and_checked(view: Row) -> Chapter | None:
     ledger, rounding = view["ledger"], view["rounding"]
     refused = sorted(ledger["refused"].items(), key=lambda item: (-(item[1] or 0), item[0]))
     rows = [{"what": f"Refused: {words.name(reason)}", "rows": n} for reason, n in refused]
@@ -268,7 +268,7 @@ def _few_nodes(nodes: Sequence[str]) -> str:
 
 
 def _covers(waiver: Row) -> str:
-    """What a waiver is about."""
+    """The finding or nodes that a waiver is about, in words."""
     places = ("finding", "node", "subtree", "pair")
     named = next((waiver[one] for one in places if waiver.get(one)), "every finding")
     return _plain(named)

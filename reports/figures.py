@@ -67,7 +67,7 @@ class _Rows:
             yield said, self.of(rows)
 
     def scale(self, column: Column) -> Scale:
-        """That of a column of the rows."""
+        """The scale on which a column of the rows is drawn."""
         return column_scale(column, self.rows)
 
 
@@ -347,7 +347,7 @@ def _icicle(figure: Icicle, drawn: _Rows) -> _Drawn:
             high = height * row[figure.value] / total
             name = drawn.said(figure.node, row) if row[figure.node] else row["title"]
             shapes.extend(
-                _part(name, row.get(figure.tone) or "none", level * wide, top, wide, high)
+                _icicle_part(name, row.get(figure.tone) or "none", level * wide, top, wide, high)
             )
             if level + 1 < figure.levels and row[figure.node]:
                 place(row[figure.node], top, high, level + 1)
@@ -369,7 +369,7 @@ def _rest(figure: Icicle, rows: Sequence[Row]) -> Row:
     }
 
 
-def _part(
+def _icicle_part(
     name: str, tone: str, left: float, top: float, wide: float, high: float
 ) -> Iterator[Markup]:
     yield rect(left, top, wide - 1, max(high - 0.7, 0.3), tone)

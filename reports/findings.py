@@ -305,7 +305,7 @@ def _parts(one: Row, check: Row, rounding: Rounded) -> Iterator[str]:
 
 
 def _notes(check: Row, shown: int, joined: int) -> Iterator[str]:
-    """What of a check's findings is not shown."""
+    """Sentences on findings of a check that are not shown: how many, and that few are not told."""
     more = check["total"] - check["folded"] - shown - joined
     if more > 0:
         yield f"{more:,} more in audit explore."

@@ -189,7 +189,7 @@ class Imprint:
         return " · ".join(filter(None, [self.date, tool, counts]))
 
     def printable(self) -> Imprint:
-        """The same, every text fit to stand on a page."""
+        """The imprint with every text fit to stand on a page."""
         return replace(self, title=printable(self.title), name=printable(self.name))
 
 
