@@ -204,7 +204,7 @@ class InstanceCounts(Records):
         return each[each > 0]
 
     def _nested(self) -> IntArray:
-        """``node * n_nodes + ancestor`` of each two labels of an instance."""
+        """``node * n_nodes + ancestor`` of each label of an instance that is below another."""
         beside, direct, n_nodes = self.carried.nested.tocoo(), self.carried.direct, self._n_nodes
         rows = np.unique(beside.row)
         labels = direct[rows].tocoo()

@@ -168,7 +168,7 @@ def _each(missed: Sparse, false: Sparse) -> tuple[IntArray, IntArray, IntArray]:
 
 
 def _table(a: IntArray, b: IntArray, n: int) -> Sparse:
-    """How often each label is exchanged for each, canonical CSR."""
+    """Number of exchanges of each missed label a for each false one b, (n, n), canonical CSR."""
     counts = csr_array((np.ones(len(a), np.int64), (a, b)), shape=(n, n))
     counts.sum_duplicates()
     return counts

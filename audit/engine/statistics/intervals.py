@@ -54,7 +54,7 @@ def left_by_bins(q: Any, n: Any, width: int, effective: Any) -> Any:
 
 
 def wilson_at_limit(k: Any, n: Any, width: int, limit: Any, worth: Any = 1.0) -> tuple[Any, Any]:
-    """`wilson` of k / n, each of n being ``worth`` one, at the n that bins leave at a limit."""
+    """`wilson` of k / n, each worth ``worth``, at the n that bins of ``width`` leave at a limit."""
     if not width:
         return wilson(k * worth, n * worth)
     left = left_by_bins(limit, n, width, np.maximum(n * worth, 1e-9))

@@ -195,7 +195,7 @@ def means_apart(
 
 
 def _p_of_distance(distance: float, error: float, freedom: int) -> float:
-    """Two-sided p value by Student's distribution; without an error only 0 is no distance."""
+    """Two-sided p value by Student's distribution; without an error 1 at distance 0, else 0."""
     if not error:
         return float(not distance)
     return 2 * float(stdtr(freedom, -abs(distance) / error))
