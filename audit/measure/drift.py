@@ -122,7 +122,7 @@ def _compared(measured: Measurements, value: Value) -> pl.DataFrame:
 
 
 def _family(measured: Measurements, found: TwoSides) -> IntArray:
-    """Indices of the nodes to test: by expected counts and groups, a chain's lowest, no root."""
+    """Indices of the nodes to test: expected often enough, not the root, of a chain the lowest."""
     judged = (found.expected >= LEAST_EXPECTED) & (found.groups.min(axis=0) >= LEAST_GROUPS)
     edges = measured.hierarchy.edges.tocoo()
     judged[edges.col[measured.support[edges.row] == measured.support[edges.col]]] = False
