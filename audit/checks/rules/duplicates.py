@@ -235,7 +235,7 @@ def _of_groups(measured: Measurements, sets: pl.DataFrame) -> Iterator[Row]:
 
 
 def shared_by_two(sets: IntArray, group: IntArray) -> tuple[BoolArray, int]:
-    """Records that a pair of groups shares which shares two or more different sets of labels.
+    """Records with a set of labels in common with a group that has two or more of their group's.
 
     Args:
         sets: Number of the set of labels of each record, shape (n_records,).

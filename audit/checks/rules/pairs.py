@@ -53,6 +53,7 @@ def _pairs(measured: Measurements) -> Rows:
 
 
 def _rows(measured: Measurements, found: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    """A row for each found pair; one for all those of most children of one parent."""
     joint = _labels_below(measured, found)
     together: dict[int, list[Mapping[str, Any]]] = {}
     for pair in found:

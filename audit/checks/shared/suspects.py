@@ -30,7 +30,7 @@ _SUSPECTS = schema(("instance node other", pl.Int64), ("kind", pl.String), ("mar
 
 
 def first_suspects(measured: Measurements) -> pl.DataFrame:
-    """The labels of least margin: see `ModelPart.frames`."""
+    """The labels that scores contradict most, with ids and titles: see `ModelPart.frames`."""
     instances = measured.loaded.dataset.instances["instance"]
     first = suspects(measured).head(MOST_SUSPECTS)
     return first.with_columns(
