@@ -275,7 +275,7 @@ stands aside (2), its weight, and its id."""
 
 
 def place_of(finding: Finding, weight: float, *, aside: bool = False) -> Place:
-    """Sort key of a finding of a weight, and whether it stands aside or repeats another one."""
+    """Sort key of a finding: severity, whether it is ``aside`` or repeats another, and weight."""
     severity = SEVERITIES.index(finding.counts_as or finding.judged_severity)
     aside = aside or finding.aside or finding.judgement.restates
     below = 2 if aside else int(finding.asks)

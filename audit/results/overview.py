@@ -82,7 +82,7 @@ def _rate(k: int | None, n: int | None, run: Record) -> float | None:
 
 
 def _tree(run: Record) -> Rows:
-    """The nodes nearest the root, each under its first shown parent: a tree, even on a DAG."""
+    """Nodes on enough instances, nearest the root first, each under its first shown parent."""
     floor = max(run.min_cell, TREE_SHARE * run.size)
     order, falling = ["depth", "support", "node"], [False, True, False]
     tree = run.nodes.filter(pl.col("support") >= floor).sort(order, descending=falling)

@@ -86,7 +86,7 @@ def _fields(record: Any) -> dict[str, Any]:
 
 
 def _struct(rows: Sequence[Mapping[str, Any]]) -> pl.Struct:
-    """The type of some records: of a name whatever all values fit into, whole numbers without."""
+    """A type for some records: of each name one that fits all values, Int64 where all are null."""
     made, rows = dict[str, pl.DataType](), [_ALWAYS, *rows]
     for name in dict.fromkeys(name for row in rows for name in row):
         kind = pl.Series([row.get(name) for row in rows], strict=False).dtype

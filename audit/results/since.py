@@ -35,7 +35,7 @@ def effect(evidence: Mapping[str, Any]) -> tuple[str | None, float | None]:
     """
     name = next((name for name in EFFECTS if name in evidence), None)
     value = None if name is None else evidence[name]
-    return name, _rounded(value) if isinstance(value, int | float) else None
+    return name, _three_digits(value) if isinstance(value, int | float) else None
 
 
 def kept_check(check: CheckResult, shared: Mapping[str, Any]) -> dict[str, Any]:
@@ -156,12 +156,12 @@ def _depths(before: Rows, now: Rows) -> list[dict[str, Any]]:
     return [
         {
             "depth": depth,
-            "before": _rounded(then.get(depth) or 0.0),
-            "now": _rounded(came.get(depth) or 0.0),
+            "before": _three_digits(then.get(depth) or 0.0),
+            "now": _three_digits(came.get(depth) or 0.0),
         }
         for depth in sorted(then | came)
     ]
 
 
-def _rounded(value: float) -> float:
+def _three_digits(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")

@@ -23,7 +23,7 @@ def view(run: Record) -> dict[str, Any]:
     """The view of a run as plain data, from nothing but the numbers that the run holds."""
     most = int(run.policy["max_findings"])
     shown = {check.name: check.standing[:most] for check in run.checks}
-    checks = [_check(check, shown[check.name], run) for check in in_order(run.checks)]
+    checks = [_check_view(check, shown[check.name], run) for check in in_order(run.checks)]
     tables = overview(run, checks)
     return {
         "schema_version": SCHEMA_VERSION,
@@ -42,7 +42,7 @@ def view(run: Record) -> dict[str, Any]:
     }
 
 
-def _check(check: CheckResult, shown: Sequence[Finding], run: Record) -> dict[str, Any]:
+def _check_view(check: CheckResult, shown: Sequence[Finding], run: Record) -> dict[str, Any]:
     columns = check.evidence | {
         name: column for name, column in check.of_parts.items() if name not in check.evidence
     }
