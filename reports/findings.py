@@ -128,7 +128,7 @@ class Verdict:
 
 
 def verdict(view: Row) -> Verdict:
-    """The verdict on a view."""
+    """The result of a view in a few words, with sentences on what it is of and what is new."""
     status = view["status"]
     statuses = [one["status"] for one in view["checks"] if one["status"] != "not_applicable"]
     n = statuses.count(status)
