@@ -14,7 +14,6 @@ UNIT = 1 << 32
 """Units that a record alone in its group weighs. Weights are whole numbers of these, so that their
 sums are exact in any order."""
 EXACT = (1 << 53) // UNIT
-EXACT = (1 << 53) // UNIT
 """So many weights have a sum that a float holds exactly."""
 PLACES_PER_KEY = 4
 """Possible keys, from 0 on, per given key up to which an array counts them; above, sorting does."""
