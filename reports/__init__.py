@@ -22,7 +22,7 @@ class Shareable(Protocol):
     """An object with a view that may be shared, such as `audit.Comparison`."""
 
     def shared(self) -> dict[str, Any]:
-        """The view."""
+        """The view that may be shared."""
 
 
 def show(result: AuditResult | Mapping[str, Any]) -> Shown:

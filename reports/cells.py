@@ -36,7 +36,7 @@ class Cell:
 
     @property
     def said(self) -> str:
-        """Its words in one line."""
+        """The words of the cell in one line."""
         return f"{self.text} ({self.small})" if self.small else self.text
 
 
@@ -64,7 +64,7 @@ def cell(
         text = "most" if rounding and alike else text
         text = f"{text} of {written(of, row[column.among], row, columns, rounding)}"
     low, high = ends = _ends(column, row)
-    between = "" if low is None or high is None else _between(column, row, ends, columns, rounding)
+    between = "" if low is None or high is None else _interval(column, row, ends, columns, rounding)
     drawn = NO_MARK
     if scale is not None and column.mark is not None and isinstance(value, int | float):
         beside = (row.get(one) for one in (column.mark.limit, column.mark.reference))
@@ -91,7 +91,7 @@ def _ends(column: Column, row: Row) -> tuple[float | None, float | None]:
     return low, high
 
 
-def _between(
+def _interval(
     column: Column,
     row: Row,
     ends: tuple[float | None, float | None],
@@ -103,7 +103,7 @@ def _between(
 
 
 def _n(column: Column, row: Row, columns: Columns) -> int | None:
-    """The count that a share is of, or the shares that a difference is of."""
+    """The count that a share is of, or those of a difference are; None without one."""
     of = column.of[-1] if column.of else ""
     if of in columns and columns[of].kind == "share":
         return _n(columns[of], row, columns)

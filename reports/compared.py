@@ -75,7 +75,7 @@ def _page(title: str, said: str, head: Verdict, seen: list[Chapter], where: str)
 
 def chapters(view: Row) -> list[Chapter]:
     """What a comparison shows, in order; what is folded stands last."""
-    every = (_differs(view), _checks(view), _use(view), _models(view), _folded(view))
+    every = (_differs(view), _checks(view), _use(view), _models(view), _how_compared(view))
     return [one for one in every if one]
 
 
@@ -129,7 +129,8 @@ def _checks(view: Row) -> Chapter | None:
             **{side: words.STATUS.get(one[side], "") for side in ("status_old", "status_new")},
         }
         for one in view["checks"]
-        if one["status_old"] != one["status_new"] or _moved(one["changes"])
+        if one["status_old"] != one["status_new"]
+        or any(one["changes"].get(name) for name in (*_CHANGES, "limit"))
     ]
     found = [{**one, "found": _named(one)} for check in view["checks"]
              for one in _without_twins(check["findings"])]  # fmt: skip
@@ -145,10 +146,6 @@ def _without_twins(findings: Sequence[Row]) -> list[Row]:
     """Findings, without those that only hold another one against the reference."""
     twins = {twin_of(one["id"]) for one in findings}
     return [one for one in findings if one["id"] not in twins]
-
-
-def _moved(changes: Mapping[str, int]) -> bool:
-    return any(n for name, n in changes.items() if name in (*_CHANGES, "limit"))
 
 
 def _named(finding: Row) -> str:
@@ -241,7 +238,7 @@ def _metrics(rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
         yield {**row, "title": title, "at": level(row["parameters"])}
 
 
-def _folded(view: Row) -> Chapter | None:
+def _how_compared(view: Row) -> Chapter | None:
     grouped = {*view["grouped"].values()}
     groups = _OF_GROUPS if grouped == {True} else _ONE_SIDE if True in grouped else _ALONE
     shown = [
@@ -300,7 +297,11 @@ def history(told: Row) -> list[Chapter]:
     metrics = [row for row in told["metrics"] if row["scope"] == "all"]
     metrics = [{**row, "name": row["metric"]} for row in metrics]
     moved = [
-        {**one, "found": _named(one), "states": words.listed(_states(one))}
+        {
+            **one,
+            "found": _named(one),
+            "states": words.listed([words.name(step) for step in one["steps"] if step]),
+        }
         for one in _without_twins(told["findings"])
         if {*one["steps"]} & {"appeared", "disappeared"}
     ]
@@ -313,7 +314,3 @@ def history(told: Row) -> list[Chapter]:
         chapter("Findings", [table(tables.CAME_OR_WENT, moved, rounding)], anchor="findings"),
     )  # fmt: skip
     return [one for one in every if one]
-
-
-def _states(finding: Row) -> list[str]:
-    return [words.name(step) for step in finding["steps"] if step]

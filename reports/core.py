@@ -25,11 +25,11 @@ METHODS = "https://github.com/hierarchy-audit/hierarchy-audit/blob/main/docs/met
 def of_view(view: Row) -> tuple[list[Chapter], list[Chapter]]:
     """The chapters of a view, in order: those seen, and those that are folded."""
     seen = [_since(view), _use(view), _model(view)]
-    folded = [_read(view), _policy(view), _limits(view), _provenance(view)]
+    folded = [_read_and_checked(view), _policy(view), _limits(view), _provenance(view)]
     return [one for one in seen if one], [one for one in folded if one]
 
 
-def _rows(view: Row, name: str) -> ShownTable | None:
+def _overview_table(view: Row, name: str) -> ShownTable | None:
     declared = tables.TABLES[name]
     return table(declared, view["overview"][name], view["rounding"])
 
@@ -66,10 +66,10 @@ def _use(view: Row) -> Chapter | None:
     depths = {row["depth"]: row["before"] for row in before}
     coverage = overview["coverage"]
     shown = [
-        _rows(view, "tree"),
+        _overview_table(view, "tree"),
         table(tables.RESIDUALS, residuals, rounding),
-        _rows(view, "pairs"),
-        _rows(view, "frequent_pairs"),
+        _overview_table(view, "pairs"),
+        _overview_table(view, "frequent_pairs"),
         table(tables.BRANCHES, coverage["branches"], rounding),
         table(
             tables.DEPTHS,
@@ -101,10 +101,10 @@ def _model(view: Row) -> Chapter | None:
     shown = [
         table(tables.METRICS, rows, view["rounding"], note=note and f"Not measured: {note}."),
         *(
-            _rows(view, one)
+            _overview_table(view, one)
             for one in ("behaviours", "answers", "exchanged_pairs", "exchanged_in_line", "suspects")
         ),
-        _rows(view, "data_beside_model"),
+        _overview_table(view, "data_beside_model"),
     ]
     return chapter("The model", shown, anchor="model") if rows else None
 
@@ -115,7 +115,7 @@ def model_lines(view: Row) -> list[str]:
     Of one answer an instance the branches are named in place of what is missed, where few.
     """
     return [line for row in view["overview"]["answered"] if row["answers"]
-            for line in _lines(row, view)]  # fmt: skip
+            for line in _model_sentences(row, view)]  # fmt: skip
 
 
 _WRONG = (
@@ -125,7 +125,7 @@ _WRONG = (
 _RIGHT = ": {precision} of {answers} answers are labels, {recall} of {labels} labels are found."
 
 
-def _lines(row: Row, view: Row) -> Iterator[str]:
+def _model_sentences(row: Row, view: Row) -> Iterator[str]:
     columns, rounding = tables.METRICS.columns, view["rounding"]
     answered = tables.ANSWERED.columns
     single = view["ledger"]["predictions"]["single_label"]
@@ -191,7 +191,7 @@ def _plain(value: Any) -> str:
     return ", ".join(map(_plain, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _read(view: Row) -> Chapter | None:
+def _read_and_checked(view: Row) -> Chapter | None:
     ledger, rounding = view["ledger"], view["rounding"]
     refused = sorted(ledger["refused"].items(), key=lambda item: (-(item[1] or 0), item[0]))
     rows = [{"what": f"Refused: {words.name(reason)}", "rows": n} for reason, n in refused]
@@ -216,10 +216,10 @@ def _checked(checks: Sequence[Row]) -> Iterator[dict[str, Any]]:
 def _policy(view: Row) -> Chapter | None:
     policy, rounding = view["policy"], view["rounding"]
     exclusive = [
-        {**one, "nodes": " | ".join(map(_some, one["nodes"]))} for one in policy["exclusive"]
+        {**one, "nodes": " | ".join(map(_few_nodes, one["nodes"]))} for one in policy["exclusive"]
     ]
     companions = [
-        {name: _some(one[name]) for name in ("if", "needs", "unless")}
+        {name: _few_nodes(one[name]) for name in ("if", "needs", "unless")}
         | {"source": one["source"].split(":")[0]}
         for one in policy["companions"]
     ]
@@ -263,12 +263,12 @@ def _stated(policy: Row) -> Iterator[str]:
         yield f"Findings of {check} are of severity {severity}."
 
 
-def _some(nodes: Sequence[str]) -> str:
+def _few_nodes(nodes: Sequence[str]) -> str:
     return words.listed(nodes, NODES_NAMED)
 
 
 def _covers(waiver: Row) -> str:
-    """What a waiver is about."""
+    """The finding or nodes that a waiver is about, in words."""
     places = ("finding", "node", "subtree", "pair")
     named = next((waiver[one] for one in places if waiver.get(one)), "every finding")
     return _plain(named)

@@ -67,7 +67,7 @@ class _Rows:
             yield said, self.of(rows)
 
     def scale(self, column: Column) -> Scale:
-        """That of a column of the rows."""
+        """The scale on which a column of the rows is drawn."""
         return column_scale(column, self.rows)
 
 
@@ -86,7 +86,7 @@ def scale_kind(column: Column) -> str:
 
 
 def beside(column: Column) -> tuple[str, str]:
-    """The columns with the limit and the reference of a column; empty without."""
+    """Names of the columns with the limit and the reference of a column; empty without."""
     return (column.mark.limit, column.mark.reference) if column.mark else ("", "")
 
 
@@ -121,6 +121,7 @@ _Drawn = tuple[float, list[Markup]]
 
 @singledispatch
 def _drawn(figure: Any, drawn: _Rows) -> _Drawn:
+    """Height and shapes of a figure, as its kind is drawn; no shapes without numbers."""
     raise NotImplementedError(type(figure).__name__)
 
 
@@ -152,15 +153,15 @@ def _dots(figure: Dots, drawn: _Rows) -> _Drawn:
 def _dot(column: Column, row: Row, scale: Scale, y: float, tone: str) -> Iterator[Markup]:
     low, high = ([_number(row, one) for one in column.ends] + [None, None])[:2]
     if low is not None and high is not None:
-        yield line(_across(scale, low), y, _across(scale, high), y, tone, 4, opacity=0.4)
+        yield line(_x_of(scale, low), y, _x_of(scale, high), y, tone, 4, opacity=0.4)
     for name, kind in zip(beside(column), ("limit", "muted"), strict=True):
         at = _number(row, name)
         if at is not None:
-            yield line(_across(scale, at), y - 6, _across(scale, at), y + 6, kind, 1.5)
-    yield circle(_across(scale, row[column.name]), y, 3.5, tone)
+            yield line(_x_of(scale, at), y - 6, _x_of(scale, at), y + 6, kind, 1.5)
+    yield circle(_x_of(scale, row[column.name]), y, 3.5, tone)
 
 
-def _across(scale: Scale, value: float) -> float:
+def _x_of(scale: Scale, value: float) -> float:
     return NAMES + (WIDE - NAMES) * scale.at(value)
 
 
@@ -168,7 +169,7 @@ def _axis(column: Column, scale: Scale, top: float, drawn: _Rows) -> Iterator[Ma
     """Numbers at the ends of a scale, and at its zero or middle."""
     middle = scale.zero if scale.zero is not None else (scale.low + scale.high) / 2
     for value, anchor in ((scale.low, "start"), (middle, "middle"), (scale.high, "end")):
-        yield text(_across(scale, value), top + 12, _tick(column, value), "muted", anchor)
+        yield text(_x_of(scale, value), top + 12, _tick(column, value), "muted", anchor)
 
 
 def _tick(column: Column, value: float) -> str:
@@ -346,7 +347,7 @@ def _icicle(figure: Icicle, drawn: _Rows) -> _Drawn:
             high = height * row[figure.value] / total
             name = drawn.said(figure.node, row) if row[figure.node] else row["title"]
             shapes.extend(
-                _part(name, row.get(figure.tone) or "none", level * wide, top, wide, high)
+                _icicle_part(name, row.get(figure.tone) or "none", level * wide, top, wide, high)
             )
             if level + 1 < figure.levels and row[figure.node]:
                 place(row[figure.node], top, high, level + 1)
@@ -368,7 +369,7 @@ def _rest(figure: Icicle, rows: Sequence[Row]) -> Row:
     }
 
 
-def _part(
+def _icicle_part(
     name: str, tone: str, left: float, top: float, wide: float, high: float
 ) -> Iterator[Markup]:
     yield rect(left, top, wide - 1, max(high - 0.7, 0.3), tone)

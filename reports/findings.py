@@ -128,7 +128,7 @@ class Verdict:
 
 
 def verdict(view: Row) -> Verdict:
-    """The verdict on a view."""
+    """The result of a view in a few words, with sentences on what it is of and what is new."""
     status = view["status"]
     statuses = [one["status"] for one in view["checks"] if one["status"] != "not_applicable"]
     n = statuses.count(status)
@@ -305,7 +305,7 @@ def _parts(one: Row, check: Row, rounding: Rounded) -> Iterator[str]:
 
 
 def _notes(check: Row, shown: int, joined: int) -> Iterator[str]:
-    """What of a check's findings is not shown."""
+    """Sentences on findings of a check that are not shown: how many, and that few are not told."""
     more = check["total"] - check["folded"] - shown - joined
     if more > 0:
         yield f"{more:,} more in audit explore."

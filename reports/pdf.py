@@ -114,7 +114,7 @@ def refuse_no_typesetter() -> None:
 
 
 def _made(task: Mapping[str, Any]) -> Typeset:
-    """What the process makes of a task."""
+    """What the process typesets; a RenderError if it refuses, fails or takes too long."""
     command = (sys.executable, "-P", "-m", "reports.pdf")
     try:
         done = subprocess.run(
@@ -251,6 +251,7 @@ def _unshown(fonts: Iterable[Any]) -> Iterable[int]:
 
 
 def _limit(name: str, most: int) -> None:
+    """Lower a limit of this process, where the system has it."""
     try:
         import resource
     except ImportError:  # Windows has none

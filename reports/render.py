@@ -91,6 +91,7 @@ _Grid = tuple[tuple[Heading, ...], tuple[tuple[Cell, ...], ...], int]
 
 
 def _grid(declared: Table, rows: Sequence[Row], rounding: Rounded) -> _Grid:
+    """Headings, lines of cells, and how many rows more there are."""
     columns = declared.columns
     if declared.across:
         return _across(declared, rows, rounding)
@@ -99,7 +100,7 @@ def _grid(declared: Table, rows: Sequence[Row], rounding: Rounded) -> _Grid:
     scales = {one.name: _scale(one, declared, first) for group in shown for one in group}
 
     def written(group: Sequence[Column], row: Row) -> Cell:
-        one = next((one for one in group if _there(one, [row])), group[0])
+        one = next((one for one in group if _has_value(one, [row])), group[0])
         return cell(one, row, columns, rounding, scales[one.name])
 
     lines = tuple(tuple(written(group, row) for group in shown) for row in first)
@@ -111,12 +112,12 @@ def _headed(columns: Columns, rows: Sequence[Row]) -> list[list[Column]]:
     """The columns that some rows have, those of one heading together: a row has one of them."""
     found: dict[str, list[Column]] = {}
     for one in columns.values():
-        if one.heading and _there(one, rows):
+        if one.heading and _has_value(one, rows):
             found.setdefault(one.heading, []).append(one)
     return [*found.values()]
 
 
-def _there(column: Column, rows: Iterable[Row]) -> bool:
+def _has_value(column: Column, rows: Iterable[Row]) -> bool:
     return any(row.get(column.name) not in (None, "", []) for row in rows)
 
 
@@ -129,8 +130,8 @@ def _across(declared: Table, rows: Sequence[Row], rounding: Rounded) -> _Grid:
     """The grid of a table in which the values of a column became columns."""
     columns, across = declared.columns, declared.across
     shown = [one for one in columns.values() if one.heading and one.name != across]
-    keys = [one for one in shown if one.kind in _NAMED and _there(one, rows)]
-    numbers = [one for one in shown if one.kind not in _NAMED and _there(one, rows)]
+    keys = [one for one in shown if one.kind in _NAMED and _has_value(one, rows)]
+    numbers = [one for one in shown if one.kind not in _NAMED and _has_value(one, rows)]
     scales = [_scale(one, declared, rows) for one in numbers]
     values = list(dict.fromkeys(row[across] for row in rows))
     lines: dict[str, dict[Any, Row]] = {}
@@ -185,5 +186,5 @@ def _facts(columns: Columns, values: Row, rounding: Rounded) -> Iterator[tuple[C
             for name in filter(value.get, value):
                 within = cell(replace(one, name=name), value, columns, rounding)
                 yield Cell(f"{one.heading}: {words.name(name)}"), within
-        elif _there(one, [values]) and one.heading:
+        elif _has_value(one, [values]) and one.heading:
             yield Cell(one.heading), cell(one, values, columns, rounding)

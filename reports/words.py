@@ -16,16 +16,12 @@ from audit.sharing.told import Rounding
 from audit.sharing.words import share_said
 
 Row: TypeAlias = Mapping[str, Any]
-
 NOTHING = "–"
 """What stands where there is no number, or none is told."""
-
 EXACT = "Exact numbers: for those who may see the records; not to be shared"
 """The band on pages of exact numbers."""
-
 MARKS = "Pale bars are 95% intervals, brown lines limits."
 """What the marks in cells are, once on each page that has some."""
-
 SEVERITY: Mapping[str, str] = {"error": "Error", "warning": "Warning", "note": "Note"}
 STATUS: Mapping[str, str] = {
     "error": "did not run",
@@ -37,7 +33,6 @@ STATUS: Mapping[str, str] = {
 }
 TONE: Mapping[str, str] = {"fail": "error", "warn": "warning"}
 """The severity that a status shows, where their names differ."""
-
 METRICS: Mapping[str, str] = {one.name: one.heading for one in (*metrics.METRICS, *metrics.BESIDE)}
 """Titles of metrics, in the order of reports."""
 DECIMALS: Mapping[str, int] = {
@@ -194,7 +189,7 @@ class Imprint:
         return " · ".join(filter(None, [self.date, tool, counts]))
 
     def printable(self) -> Imprint:
-        """The same, every text fit to stand on a page."""
+        """The imprint with every text fit to stand on a page."""
         return replace(self, title=printable(self.title), name=printable(self.name))
 
 

@@ -69,7 +69,7 @@ def _at_depth(
     """
     graph = hierarchy_from(hierarchy)
     measure = measures.accuracy(_cut(graph, depth))
-    return _of_answers(name, measure, y_true, y_score, graph, classes)
+    return _value_of_answers(name, measure, y_true, y_score, graph, classes)
 
 
 def _moved(
@@ -89,7 +89,7 @@ def _moved(
     """
     graph = hierarchy_from(hierarchy)
     measure = measures.accuracy_alignment(_cut(graph, fine), _cut(graph, coarse))
-    return _of_answers(name, measure, y_true, y_score, graph, classes)
+    return _value_of_answers(name, measure, y_true, y_score, graph, classes)
 
 
 def _uncertain(
@@ -109,18 +109,18 @@ def _uncertain(
     """
     graph = hierarchy_from(hierarchy)
     measure = measures.uncertainty_alignment(_cut(graph, fine), _cut(graph, coarse))
-    return _of_scores(name, measure, y_score, graph, classes)
+    return _value_of_scores(name, measure, y_score, graph, classes)
 
 
 def _severity(
     name: str, y_true: Any, y_score: Any, *, hierarchy: HierarchyLike, classes: Classes = None
 ) -> float:
-    """Its mean over wrong answers, in edges above the leaves. Of several labels the nearest counts.
+    """Mean, over wrong answers, of the edges from the leaves up to where answer and label meet.
 
-    NaN without mistakes.
+    Of several labels the nearest counts. NaN without mistakes.
     """
     graph = hierarchy_from(hierarchy)
-    return _of_answers(name, measures.mistake_severity(), y_true, y_score, graph, classes)
+    return _value_of_answers(name, measures.mistake_severity(), y_true, y_score, graph, classes)
 
 
 def _preferred(
@@ -142,10 +142,10 @@ def _preferred(
     graph = hierarchy_from(hierarchy)
     left, right = (nodes_of(nodes, below, graph) for nodes in (first, second))
     measure = measures.subgraph_preference(left, right, on=on)
-    return _of_scores(name, measure, y_score, graph, classes)
+    return _value_of_scores(name, measure, y_score, graph, classes)
 
 
-def _of_answers(
+def _value_of_answers(
     name: str, measure: Measure, y_true: Any, y_score: Any, graph: Hierarchy, classes: Classes
 ) -> float:
     gold, outputs = labels_and_outputs(y_true, y_score, graph, classes)
@@ -155,7 +155,7 @@ def _of_answers(
     return whole(measure, graph, gold, outputs.scores)[name]
 
 
-def _of_scores(
+def _value_of_scores(
     name: str, measure: Measure, y_score: Any, graph: Hierarchy, classes: Classes
 ) -> float:
     outputs = outputs_from(y_score, graph, classes)
@@ -165,6 +165,7 @@ def _of_scores(
 
 
 def _cut(hierarchy: Hierarchy, depth: int | None) -> Cut:
+    """The cut at a depth; None: at the leaves."""
     at = int(hierarchy.depth.max()) if depth is None else depth
     return depth_cut(hierarchy.closure, hierarchy.depth, hierarchy.leaf, at)
 
@@ -200,7 +201,7 @@ def _declared(
     example: str,
     value: float,
 ) -> Callable[Arguments, float]:
-    """The function of the metric of that name, with an example on two mammals and a bird."""
+    """The public function of a metric, with a docstring and an example; ``value`` is its result."""
 
     def measured(*args: Arguments.args, **kwargs: Arguments.kwargs) -> float:
         return function(name, *args, **kwargs)

@@ -109,7 +109,7 @@ class HierarchicalMetrics:
             self._of_kind(other._kind).merge(other._stream)
 
     def _of_kind(self, kind: Predicted) -> Stream:
-        """The stream; it begins with the first batch, whose kind is that of all."""
+        """The stream, of the kind of the first batch; a SchemaError for another kind."""
         if self._stream is None:
             self._kind = kind
             self._stream = Stream(self.hierarchy, measures_of(self.hierarchy, kind), replicates=0)

@@ -78,7 +78,7 @@ def labels_and_outputs(
 def outputs_from(
     given: Any, hierarchy: Hierarchy, classes: Classes, single_label: bool | None = None
 ) -> Outputs:
-    """Labels, or scores.
+    """The scores of nodes that labels or scores of any form stand for, and of what kind they are.
 
     Args:
         given: Labels as `labels_and_outputs` takes them; or scores as an array, a sparse matrix or
@@ -100,6 +100,7 @@ def outputs_from(
 
 
 def _read(given: Any, hierarchy: Hierarchy, classes: Classes) -> Outputs:
+    """Labels or scores in any form; each instance has one answer where scores sum to one."""
     if hasattr(given, "detach"):
         tensor = given.detach().cpu()
         given = (tensor.double() if tensor.is_floating_point() else tensor).numpy()
@@ -142,7 +143,7 @@ def _of_labels(sets: Sequence[Collection[str]], hierarchy: Hierarchy, *, single:
 
 
 def _of_names(lines: Sequence[Collection[str]], values: Any, hierarchy: Hierarchy) -> Sparse:
-    """Numbers by the names of nodes, an instance a line."""
+    """Numbers as a matrix: of each name of each line in turn, an instance a line."""
     names = [name for line in lines for name in line]
     node_of = _nodes(names, hierarchy)
     columns = np.array([node_of[name] for name in names], np.int64)

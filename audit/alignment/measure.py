@@ -185,7 +185,7 @@ def _pairs(
     device: str | None,
     progress: Progress,
 ) -> PairTable:
-    """The pairs of scores from a threshold up, or of sets, with those that are co-predicted."""
+    """The pairs of scores from ``least`` up, or of sets, with how often both are predicted."""
     carried = aggregate(decided, batch.hierarchy.closure)
     counts, supports = count_pairs(carried, progress), support(carried)
     co_predicted = pl.col("joint").cast(pl.Int64).alias("co_predicted")

@@ -55,7 +55,7 @@ class Check:
         nodes: Headings of the nodes of its findings, divided by ``|``, in a table with the numbers
             that have headings; empty where findings are told by their sentences.
         evidence: What each number of its findings is.
-        of_parts: The same of their parts.
+        of_parts: What each number of their parts is.
         denominator: What the denominator counts: ``instances, rows, groups``; ``whole`` if no
             persons; ``untold`` if it tells how many nodes or pairs enough persons have.
         proposes: Function that returns what would mend one finding, with the columns

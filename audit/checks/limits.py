@@ -18,7 +18,7 @@ from audit.sharing.bins import width_of
 
 
 def no_worse(finding: Finding, before: Finding, width: int) -> bool:
-    """Whether the main effect is at most the upper bound of the reference's interval.
+    """Whether a finding is no more severe, and its main effect at most the upper bound of before.
 
     Counts that are told in bins are no worse as long as they differ by less than two of them.
     """
@@ -33,7 +33,8 @@ def no_worse(finding: Finding, before: Finding, width: int) -> bool:
 def main_effect(finding: Finding) -> tuple[str, float, float]:
     """Name of the main effect, its value, and the upper bound of its interval.
 
-    This is the interval's own bound; Wilson's for a share without one; else the value itself.
+    This is the interval's own bound; Wilson's for a share without one; else the value itself, as of
+    ``touched``, which stands for the effect where evidence names none.
     """
     for name in EFFECTS:
         if (value := number(finding, name)) is None:

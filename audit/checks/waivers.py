@@ -129,7 +129,7 @@ class WaiverCheck:
     evidence: Columns
 
     def run(self, uses: Sequence[WaiverUse]) -> CheckResult:
-        """Apply the check."""
+        """Apply the check to the waivers of a policy."""
         told = vars(self.rule(uses))
         return CheckResult(self.name, self.title, evidence=self.evidence, counts="whole", **told)
 

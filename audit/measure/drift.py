@@ -32,13 +32,9 @@ difference of the shares with its interval, and the effective number of instance
 as, given its group; at most 1."""
 
 LEAST_EXPECTED = 5
-"""Least expected count in each of the four cells of a value and a node for the node to be
-tested.
-"""
+"""Least expected count in each of the four cells of a value and a node for it to be tested."""
 LEAST_GROUPS = 11
-"""Least number of groups on each side for a value to be tested: the variance is taken over
-groups.
-"""
+"""Least number of groups on each side for a value to be tested: the variance is over groups."""
 
 DriftTables: TypeAlias = tuple[pl.DataFrame, pl.DataFrame]
 
@@ -84,6 +80,7 @@ def drift_tables(measured: Measurements) -> DriftTables:
 
 
 def _values(measured: Measurements, column: str, found: pl.Series) -> pl.DataFrame:
+    """`DRIFT_VALUES` of one column; ``found`` is the value of each instance."""
     labels = np.diff(measured.loaded.dataset.direct.indptr).astype(np.int64)
     frame = pl.DataFrame({"value": found, "labels": labels}).drop_nulls("value")
     by_value = frame.group_by("value").agg(
@@ -94,6 +91,7 @@ def _values(measured: Measurements, column: str, found: pl.Series) -> pl.DataFra
 
 
 def _compared(measured: Measurements, value: Value) -> pl.DataFrame:
+    """`DRIFT_NODES` of one value, with its p values for q values and none that differs yet."""
     carriers, groups = measured.loaded.aggregated[value.known], measured.loaded.group_of
     carriers.data = np.minimum(carriers.data, 1)
     every, nodes = csr_array(np.ones((carriers.shape[0], 1), np.int64)), len(measured.hierarchy)
@@ -124,6 +122,7 @@ def _compared(measured: Measurements, value: Value) -> pl.DataFrame:
 
 
 def _family(measured: Measurements, found: TwoSides) -> IntArray:
+    """Indices of the nodes to test: expected often enough, not the root, of a chain the lowest."""
     judged = (found.expected >= LEAST_EXPECTED) & (found.groups.min(axis=0) >= LEAST_GROUPS)
     edges = measured.hierarchy.edges.tocoo()
     judged[edges.col[measured.support[edges.row] == measured.support[edges.col]]] = False
@@ -132,7 +131,7 @@ def _family(measured: Measurements, found: TwoSides) -> IntArray:
 
 
 def surely_apart(found: TwoSides, place: int, rounding: Rounding) -> float:
-    """How far two shares are apart at the cautious end of the interval, as limits read that.
+    """How far the shares of a place differ at the cautious end of their interval, as counts tell.
 
     Below 0 where they may be alike, or no count is told.
     """

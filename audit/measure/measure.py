@@ -55,7 +55,7 @@ class Reference:
 
     @classmethod
     def of(cls, result: AuditResult, hierarchy: Hierarchy) -> Self:
-        """What is compared of a run."""
+        """The residual shares of a run, and the depths of its labels if on this hierarchy."""
         same = result.identity["hierarchy"]["sha256"] == hierarchy.sha256
         return cls(result.residuals, _depths(result) if same else None)
 
@@ -117,13 +117,13 @@ class Measurements:
 
     @property
     def loaded(self) -> Instances:
-        """The individual instances."""
+        """The individual instances; a ValueError if the data were only counted."""
         return _required(
             self.instances, "the instances themselves are required, and only counts are there"
         )
 
     def of(self, analysis: str) -> Found:
-        """What an analysis of that name measured."""
+        """What an analysis of that name measured; a ValueError if it was not made."""
         return _required(self.analyses.get(analysis), f"the analysis {analysis} was not made")
 
     @property
@@ -163,9 +163,8 @@ class Measurements:
 
     @cached_property
     def nodes(self) -> pl.DataFrame:
-        """The node table: the hierarchy's nodes with ``direct, support, group_sum,
-        group_squares`` (`Counts.node_sums`), ``residual, residual_rule``.
-        """
+        """The node table: the hierarchy's nodes with ``direct, support``, ``group_sum,
+        group_squares`` (`Counts.node_sums`), ``residual`` and ``residual_rule``."""
         kinds = [self.residual.get(i) for i in range(len(self.hierarchy))]
         specific = {
             i: f"reviewed, specific: {review.reason}"
@@ -185,7 +184,7 @@ class Measurements:
 
     @property
     def predicted(self) -> ModelMeasurements:
-        """Measurements of a model."""
+        """Measurements of a model; a ValueError without predictions."""
         return _required(self.model, "predictions are required")
 
     def vanished_within(self, columns: tuple[str, ...]) -> pl.DataFrame:
@@ -206,11 +205,11 @@ class Measurements:
 
     @cached_property
     def kept(self) -> dict[object, Any]:
-        """What functions that are `once` made of these measurements."""
+        """What each function that is `once` made of these measurements, by the function."""
         return {}
 
     def _without(self, others: pl.DataFrame) -> pl.DataFrame:
-        """``a, b`` of the reported pairs that none of some others is in line with."""
+        """``a, b`` of the reported pairs that no other pair has both of its ends in line with."""
         lines = csr_array(self.hierarchy.closure + self.hierarchy.below)
         ends = others.select("a", "b").to_numpy().T
 
@@ -228,7 +227,7 @@ _Part = TypeVar("_Part")
 
 
 def once(make: Callable[[Measurements], _Part]) -> Callable[[Measurements], _Part]:
-    """A function that is computed once for all that ask, such as the cases of each finding."""
+    """The function, computed once for each `Measurements`, whose ``kept`` holds what it made."""
 
     @wraps(make)
     def made(measured: Measurements) -> _Part:

@@ -33,9 +33,8 @@ from audit.policy.policy import Policy
 MOST_ROUNDS = 10
 """Largest number of times that pairs are judged and scanned."""
 LARGE_FIND = 1.5
-"""Least observed over explained of a find that is taken out of what is expected of others; less
-may be an error of the expectation.
-"""
+"""Least observed over explained of a find that is taken out of what is expected of others; less may
+be an error of the expectation."""
 CANDIDATES = schema(("a b", pl.Int64), ("instances observed", pl.Float64))
 """Tested pairs that can be in excess, in order, with what no expectation changes: the joint records
 without a label below both, and what these weigh; their number without groups."""
@@ -188,6 +187,7 @@ class _Rounds:
         return judged
 
     def _judged(self, labels: LabelPairs, meets: Meets) -> _Judged:
+        """One round: judge the candidates by these labels, and scan the surprising ones."""
         expected = expectation(self.records.weighed, self.hierarchy.first_branch, labels)
         more = self._scaled(expected.joint(*ends_of(self.candidates)))
         limit = threshold(more["p_value"].to_numpy(), self.known.size, self.rate)
@@ -199,7 +199,7 @@ class _Rounds:
         return _Judged(expected, more, chosen, scan, scan.run())
 
     def _scaled(self, joint: FloatArray) -> pl.DataFrame:
-        """The candidates as judged, of which so many joint records are expected.
+        """The candidates, judged by the joint records expected of each, shape (n_candidates,).
 
         p is that of all instances as they are, which is the least that any scale can give, and
         with groups of those that pass that of their scale. 1 where there is no excess.

@@ -19,9 +19,7 @@ from audit.engine.statistics.fdr import Family, benjamini_hochberg
 from audit.hierarchies.hierarchy import Hierarchy
 
 FREQUENT = 0.5
-"""Share of the records above which a node counts as frequent: the odds ratio can report its
-pairs.
-"""
+"""Share of the records above which a node is frequent: the odds ratio can report its pairs."""
 ODDS_RATIO = 3.0
 """Least odds ratio of such a pair; corresponds to a ratio of 1.5 at a share of one half."""
 FEWEST_CHILDREN = 3
@@ -161,7 +159,7 @@ def _first_shared_parent(hierarchy: Hierarchy, a: int, b: int) -> int | None:
 
 
 def _judged_children(hierarchy: Hierarchy, family: Family, parent: int) -> int:
-    """Judged pairs of children whose first shared parent it is."""
+    """Number of judged pairs of a node's children whose first shared parent it is."""
     children = row(hierarchy.child_matrix, parent)
     children = children[family.used[children]]
     first, second = np.triu_indices(len(children), 1)

@@ -97,7 +97,7 @@ def _between_values(measured: Measurements) -> Iterator[_Row]:
 
 
 def _enough_in(place: IntArray, values: int, labelled: IntArray, only: IntArray) -> BoolArray:
-    """Whether the share of some instances may be compared in each value, shape (n_values,)."""
+    """Whether a share may be compared between each value and the others, shape (n_values,)."""
     n, k = (
         np.bincount(place[rows][place[rows] >= 0], minlength=values) for rows in (labelled, only)
     )
@@ -108,8 +108,8 @@ def _enough_in(place: IntArray, values: int, labelled: IntArray, only: IntArray)
 def remaining_difference(
     measured: Measurements, line: Mapping[str, Any], below: Sequence[Mapping[str, Any]]
 ) -> float:
-    """How far the shares of a line are apart, as limits read that, without the instances below
-    those of others; 0 if none are left.
+    """Least difference of the shares of a line, as in `apart`, without the instances below those
+    of others; 0 if none are left.
 
     Of a reference there are only counts: as if no instance below the others had a label elsewhere.
 
@@ -142,7 +142,7 @@ _Part: TypeAlias = tuple[int, int]
 
 
 def apart(here: _Part, there: _Part, rounding: Rounding) -> float:
-    """How far two shares are apart, as limits read that; 0 of none."""
+    """Least difference of two shares as told, below 0 where they may be alike; 0 of none."""
     if not (here[1] and there[1]):
         return 0.0
     (low, high), (least, most) = (
@@ -187,6 +187,7 @@ def _all_kinds(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _enough(measured: Measurements) -> pl.DataFrame:
+    """The residual shares, of all kinds together, of parents with enough instances."""
     least = measured.policy.residual_instances.value
     return _all_kinds(measured.residuals).filter(pl.col("n") >= least)
 
@@ -213,14 +214,10 @@ def _at_one_design_effect(here: Share, there: Share) -> tuple[Share, Share]:
     return replace(here, effective=here.n * worth), replace(there, effective=there.n * worth)
 
 
-def _pooled(here: Share, there: Share) -> float:
-    return (here.k + there.k) / (here.n + there.n)
-
-
 def _comparable(here: Share, there: Share) -> bool:
     if not (here.n and there.n):
         return False
-    pooled, least = _pooled(here, there), min(here.effective, there.effective)
+    pooled, least = (here.k + there.k) / (here.n + there.n), min(here.effective, there.effective)
     return least * min(pooled, 1 - pooled) >= LEAST_EXPECTED
 
 

@@ -63,7 +63,7 @@ class Share:
         return p_above(self.value, self.effective, self.n, self.groups, limit)
 
     def at_limit(self, limit: float, rounding: Rounding) -> Share:
-        """The share as `Bins.at_limit` reads it, with what bins leave of its effective n there.
+        """The share as `Bins.at_limit` reads it, with the effective n that bins leave at a limit.
 
         Itself where counts are told as they are; of none where they are not told at all.
         """

@@ -177,7 +177,7 @@ def _in_words(rule: Companion) -> str:
 
 
 def _excluded(hierarchy: Hierarchy, rule: Companion, sides: Sequence[BoolArray]) -> bool:
-    """Whether one side covers a node that asks, and others all that it could be given."""
+    """Whether of exclusive sides one covers a node that asks, and others all it could be given."""
     asking, needed = (list(map(hierarchy.index, nodes)) for nodes in rule.sides)
     others = (np.any([b for b in sides if b is not a], axis=0) for a in sides)
     return any(

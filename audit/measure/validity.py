@@ -108,7 +108,7 @@ def _on_day(dated: pl.DataFrame, spells: pl.DataFrame, hierarchy: Hierarchy) -> 
 
 
 def _covered(asked: pl.DataFrame, spells: pl.DataFrame) -> pl.DataFrame:
-    """Those ``node, day`` that lie within a spell of the node; both ends of it are within."""
+    """``node, day`` of those asked that lie within a spell of the node, its ends included."""
     begun = pl.col("first").is_null() | (pl.col("first") <= pl.col("day"))
     not_ended = pl.col("last").is_null() | (pl.col("day") <= pl.col("last"))
     joined = asked.join(spells, on="node").filter(begun & not_ended)

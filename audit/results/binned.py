@@ -48,19 +48,19 @@ def binned(run: Kind, rounding: Rounding) -> Kind:
         policy[key] = [{**rule, "pairs": None} for rule in policy[key]]
     return replace(
         run,
-        ledger=_ledger(run, rounding),
-        readings=tuple(_reading(one, rounding) for one in run.readings),
+        ledger=_told_ledger(run, rounding),
+        readings=tuple(_told_reading(one, rounding) for one in run.readings),
         policy=policy,
         checks=in_order([told_check(check, rounding) for check in run.checks]),
         nodes=told_frame(run.nodes, columns.NODES, rounding),
         pair_table=ToldPairs.of(run.pair_table, columns.PAIRS, rounding),
         residuals=told_frame(run.residuals, columns.RESIDUALS, rounding),
-        parts=tuple(_part(part, run, rounding) for part in run.parts),
+        parts=tuple(_told_part(part, run, rounding) for part in run.parts),
         held=run.status,
     )
 
 
-def _ledger(run: Record, rounding: Rounding) -> dict[str, Any]:
+def _told_ledger(run: Record, rounding: Rounding) -> dict[str, Any]:
     given, found = run.ledger, {check.name for check in run.checks if check.findings}
     numbers = {name: given[name] for name in columns.LEDGER}
     (told,) = told_rows([numbers], columns.LEDGER, rounding)
@@ -80,12 +80,12 @@ def mean_labels(labels: int | None, instances: int) -> float | None:
     return round(labels / instances, 2) if labels is not None and instances else None
 
 
-def _reading(reading: Mapping[str, Any], rounding: Rounding) -> dict[str, Any]:
+def _told_reading(reading: Mapping[str, Any], rounding: Rounding) -> dict[str, Any]:
     total = reading["unit"] if reading["unit"] in rounding.totals else "none"
     return {**reading, "rows": rounding.count(int(reading["rows"]), total)}
 
 
-def _part(part: ResultPart, run: Record, rounding: Rounding) -> ResultPart:
+def _told_part(part: ResultPart, run: Record, rounding: Rounding) -> ResultPart:
     match part:
         case DriftPart():
             values = told_frame(part.values, columns.DRIFT_VALUES, rounding)
@@ -130,11 +130,11 @@ class ToldPairs(PairTable):
         return self.exact.schema
 
     def counted_between(self, nodes: pl.Series) -> pl.LazyFrame:
-        """As in the exact table."""
+        """Counts of pairs of these nodes, in exact numbers."""
         return self.exact.counted_between(nodes)
 
     def described(self, rows: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
-        """As in the exact table; each with what it is computed from."""
+        """Columns of these rows as they are told, computed from those of the exact table."""
         asked = [*columns]
         needed = dict.fromkeys(asked)
         for name in asked:
@@ -237,7 +237,7 @@ def told_metrics(
     bits = math.log2(max(classes, 2))
     ends = {"bits": (-bits, bits), "height": (0.0, float(max(height, 1)))}
     ends |= dict.fromkeys(("mean", "ratio"), (0.0, 1.0))
-    told = [{**metric, **_NOTHING, **_told(metric, ends, rounding)} for metric in metrics]
+    told = [{**metric, **_NOTHING, **_told_metric(metric, ends, rounding)} for metric in metrics]
     found = {_key(metric): metric for metric in told}
     for one in told:
         if _KINDS.get(one["name"]) == "net":
@@ -245,16 +245,17 @@ def told_metrics(
     return tuple(one for one in told if one["value"] is not None or one["scope"] == ALL)
 
 
-def _told(
+def _told_metric(
     metric: Metric, ends: Mapping[str, tuple[float, float]], rounding: Rounding
 ) -> dict[str, Any]:
+    """What is told of a metric: ``n`` and, if anything is, ``value, low, high, beyond``."""
     name, value, bins = metric["name"], metric["value"], rounding.bins("instances")
     n, kind = bins.told(int(metric["n"])), _KINDS.get(name, "")
     if n is None or value is None:
         return {"n": n}
     if kind == "count":
         return {"n": n, "value": bins.told(int(value))}
-    own = _number(metric["low"]), _number(metric["high"])
+    own = _nan_if_none(metric["low"]), _nan_if_none(metric["high"])
     if kind == "share":
         k = bins.told(round(value * metric["n"]))
         if k is None or n < rounding.least or bins.few(k) or bins.all_but_few(k) or k >= n:
@@ -275,12 +276,12 @@ def _told(
     return {"n": n, "value": value, **told, "beyond": beyond or None}
 
 
-def _number(end: float | None) -> float:
+def _nan_if_none(end: float | None) -> float:
     return math.nan if end is None else float(end)
 
 
 def _net(recovered: Metric | None, lost: Metric | None) -> dict[str, float]:
-    """Equation 1 from what is told of both shares; the distances to their ends are added."""
+    """Equation 1 from both told shares, the distances to ends squared and added; else nothing."""
     if recovered is None or lost is None or None in (recovered["value"], lost["value"]):
         return {}
     value = recovered["value"] - lost["value"]
@@ -292,4 +293,5 @@ def _net(recovered: Metric | None, lost: Metric | None) -> dict[str, float]:
 
 
 def _key(metric: Metric, name: str = "") -> str:
+    """A text for the name, or another one in its place, the scope and the parameters."""
     return json.dumps([name or metric["name"], metric["scope"], metric["parameters"]], default=str)

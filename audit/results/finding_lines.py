@@ -28,7 +28,7 @@ def sentence(
 
 
 def _mostly(finding: Finding, titles: Mapping[str, str | None], rounding: Rounding) -> str | None:
-    """What makes up most of a finding by what is told: of a pair, the first pair below it.
+    """Words for ``mostly``: what makes up most of a finding, by told counts; None for nothing.
 
     Of a finding that counts its lines, these are examples where none is much of it.
     """
@@ -67,7 +67,7 @@ def largest_first(lines: Iterable[Part]) -> list[Part]:
 
 
 def line_count(evidence: Evidence) -> int | None:
-    """What a line of a finding counts: of its instances, or all that are labelled with the node."""
+    """What a line of a finding counts: its instances, else all labelled with its node, or None."""
     found = evidence.get("instances", evidence.get("labelled"))
     return None if found is None else int(found)
 

@@ -12,7 +12,6 @@ from audit.base.declared import Columns
 
 Evidence: TypeAlias = Mapping[str, Any]
 """Numbers, texts and nulls by name."""
-
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Status: TypeAlias = Literal["error", "fail", "warn", "note", "pass", "not_applicable"]
 
@@ -196,7 +195,7 @@ class CheckResult:
         nodes: Headings of the nodes of its findings, divided by ``|``, in a table with the numbers
             that have headings; empty where findings are told by their sentences.
         evidence: What each number of its findings is.
-        of_parts: The same of their parts.
+        of_parts: What each number of their parts is.
         counts: What the denominator counts, as `audit.checks.check.Check` says.
         held: The status, where some findings are not told; None to take it from the findings.
         not_told: Whether some findings are left out, since they count few.
@@ -237,7 +236,7 @@ class CheckResult:
 
     @property
     def ids(self) -> Ids:
-        """Ids of the findings."""
+        """Ids of the findings, by whether they stand, are known, folded or could not be had."""
         standing = frozenset(one.id for one in self.standing)
         known = frozenset(one.id for one in self.standing if one.judgement.known)
         unasked = frozenset(one.id for one in self.standing if one.judgement.unasked)
@@ -262,7 +261,7 @@ class CheckResult:
 
     @cached_property
     def _ids(self) -> frozenset[str]:
-        """Ids of the findings."""
+        """Ids of all findings, folded ones included."""
         return frozenset(one.id for one in self.findings)
 
     def _place(self, finding: Finding) -> Place:
@@ -276,7 +275,7 @@ stands aside (2), its weight, and its id."""
 
 
 def place_of(finding: Finding, weight: float, *, aside: bool = False) -> Place:
-    """Sort key of a finding of a weight, and whether it stands aside or repeats another one."""
+    """Sort key of a finding: severity, whether it is ``aside`` or repeats another, and weight."""
     severity = SEVERITIES.index(finding.counts_as or finding.judged_severity)
     aside = aside or finding.aside or finding.judgement.restates
     below = 2 if aside else int(finding.asks)
@@ -291,7 +290,6 @@ NEEDS_INSTANCES = "needs the instances one by one, which a count does not keep"
 """Why a check does not apply to data that were only counted."""
 OF_MODEL = (EXCHANGES,)
 """Names of the checks of a model."""
-
 OF_WAIVERS = ("waiver_expired", "waiver_unused")
 """Names of the checks of the policy's waivers, which read no data."""
 

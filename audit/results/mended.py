@@ -37,7 +37,7 @@ class Mended:
         return frozenset(of.filter(pl.col("changes") >= pl.col("proposals"))["finding"])
 
     def records(self, *keys: str) -> dict[tuple[str, ...], int]:
-        """Records with changes by some columns."""
+        """Number of records with changes, by the values of columns of ``changes``."""
         summed = self.changes.group_by(keys).agg(pl.sum("records"))
         return {tuple(row[:-1]): row[-1] for row in summed.iter_rows()}
 

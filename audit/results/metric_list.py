@@ -36,7 +36,7 @@ class Metric:
 
     @property
     def heading(self) -> str:
-        """What tables call it."""
+        """Name of the metric in tables, with the unit of its value."""
         if self.needs == "a metric":
             return self.title
         unit = {"bits": " (bits)", "height": " (levels)"}.get(self.kind, "")

@@ -82,9 +82,8 @@ def ordered(checks: Sequence[CheckResult]) -> list[Finding]:
 def restating(checks: Iterable[CheckResult], root: str | None) -> frozenset[str]:
     """Ids of findings that only restate another one, of another check on the same nodes.
 
-    What is told of the root alone is of all instances, and of no nodes.
-
-    The more severe of the two is not restated, nor is the first by id of equal ones.
+    What is told of the root alone is of all instances, and of no nodes. The more severe of the two
+    is not restated, nor is the first by id of equal ones.
     """
     found = (one for check in checks for one in check.standing if one.counts_as)
     standing = sorted(
@@ -98,18 +97,18 @@ def restating(checks: Iterable[CheckResult], root: str | None) -> frozenset[str]
 
 def first_findings(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """The ten to act on of a shared view, each with its check."""
-    found = {one["id"]: (name, one) for name, one in _shown(shared)}
+    found = {one["id"]: (name, one) for name, one in _each_with_check(shared)}
     return [found[id_] for id_ in shared["worst"] if id_ in found]
 
 
 def in_report_order(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """Every finding of a shared view, each with its check: those to act on, then by severity, with
     waived ones last."""
-    rest = [found for found in _shown(shared) if found[1]["id"] not in shared["worst"]]
+    rest = [found for found in _each_with_check(shared) if found[1]["id"] not in shared["worst"]]
     return [*first_findings(shared), *sorted(rest, key=lambda found: by_severity(found[1]))]
 
 
-def _shown(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+def _each_with_check(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     return [(check["name"], one) for check in shared["checks"] for one in check["findings"]]
 
 

@@ -68,7 +68,7 @@ def overview(run: Record, checks: Sequence[Row]) -> dict[str, Any]:
 
 
 def _titled(rows: pl.DataFrame, run: Record, **columns: str) -> pl.DataFrame:
-    """Rows with the titles of nodes: names of the new columns, and of those with the ids."""
+    """Rows with titles of nodes: ``columns`` name each new column, and that with the ids."""
     for title, node in columns.items():
         titles = run.nodes.select(pl.col("node").alias(node), pl.col("title").alias(title))
         rows = rows.join(titles, on=node, how="left", maintain_order="left")
@@ -82,7 +82,7 @@ def _rate(k: int | None, n: int | None, run: Record) -> float | None:
 
 
 def _tree(run: Record) -> Rows:
-    """The nodes nearest the root, each under its first shown parent: a tree, even on a DAG."""
+    """Nodes on enough instances, nearest the root first, each under its first shown parent."""
     floor = max(run.min_cell, TREE_SHARE * run.size)
     order, falling = ["depth", "support", "node"], [False, True, False]
     tree = run.nodes.filter(pl.col("support") >= floor).sort(order, descending=falling)
@@ -154,7 +154,7 @@ def _branches(nodes: pl.DataFrame) -> Rows:
 
 
 def _depths(nodes: pl.DataFrame) -> Rows:
-    """Depths of nodes that labels may be at, or are."""
+    """By depth the nodes that labels may be at, or are; those in use; and their labels."""
     labels, total = pl.col("direct").filter("used").sum(), pl.col("labels").sum()
     return (
         nodes.filter(pl.col("assignable") | pl.col("used"))

@@ -47,7 +47,7 @@ class DriftPart:
 
     @classmethod
     def read(cls, table: ReadTable, record: Mapping[str, Any]) -> Self | None:
-        """The part of a run with drift columns."""
+        """The part of a run with drift columns; None without."""
         if not record["drift"]:
             return None
         return cls(table("drift_values").collect(), table("drift_nodes").collect())
@@ -101,7 +101,7 @@ class ModelPart:
         return f"ModelPart({len(self.metrics):,} metrics, {len(self.frames):,} tables)"
 
     def tables(self) -> Tables:
-        """A table of each, ``metrics`` with those beside; ``parameters`` of a metric as JSON."""
+        """Pairs, supports, metrics with those beside (``parameters`` as JSON), further tables."""
         rows = [
             {**metric, "part": part, "parameters": json.dumps(metric["parameters"])}
             for part, own in (("metrics", self.metrics), ("beside", self.beside))
@@ -116,7 +116,7 @@ class ModelPart:
 
     @classmethod
     def read(cls, table: ReadTable, record: Mapping[str, Any]) -> Self | None:
-        """The part of a run with predictions."""
+        """The part of a run with predictions; None without."""
         from audit.counting.pair_table import PairTable, graph_of
 
         if record["ledger"]["predictions"] is None:

@@ -36,9 +36,7 @@ _OTHER_COLUMNS = schema(
     ("aside", pl.Boolean),
     ("key folded_into", pl.List(pl.String)),
 )
-_METRICS = schema(
-    ("name scope", pl.String), ("value low high", pl.Float64), ("n", pl.Int64)
-)  # fmt: skip
+_METRICS = schema(("name scope", pl.String), ("value low high", pl.Float64), ("n", pl.Int64))
 _ALWAYS = {"instances": 0, "of": 0}
 """Numbers that evidence has a field for, whatever the findings have."""
 _OF_CHECK = ("name", "title", "denominator", "denominator_unit", "not_applicable", "crashed",
@@ -88,7 +86,7 @@ def _fields(record: Any) -> dict[str, Any]:
 
 
 def _struct(rows: Sequence[Mapping[str, Any]]) -> pl.Struct:
-    """The type of some records: of a name whatever all values fit into, whole numbers without."""
+    """A type for some records: of each name one that fits all values, Int64 where all are null."""
     made, rows = dict[str, pl.DataType](), [_ALWAYS, *rows]
     for name in dict.fromkeys(name for row in rows for name in row):
         kind = pl.Series([row.get(name) for row in rows], strict=False).dtype

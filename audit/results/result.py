@@ -47,7 +47,7 @@ class AuditResult(Record):
         return copied
 
     def exact(self) -> dict[str, Any]:
-        """The same view with exact numbers, made on each call, for who may see the records."""
+        """The view of `shared` in exact numbers, made on each call, for who may see the records."""
         return view(replace(self, policy={**self.policy, "min_cell": 1}))
 
     def as_metrics(self) -> dict[str, float]:
@@ -119,7 +119,7 @@ def _cell(value: Any) -> str:
 
 
 def _copied(value: Any) -> Any:
-    """The same plain data, in dictionaries and lists of its own."""
+    """Plain data copied, in dictionaries and lists of its own."""
     if isinstance(value, dict):
         return {name: _copied(inner) for name, inner in value.items()}
     return [_copied(inner) for inner in value] if isinstance(value, list) else value

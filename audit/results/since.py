@@ -35,7 +35,7 @@ def effect(evidence: Mapping[str, Any]) -> tuple[str | None, float | None]:
     """
     name = next((name for name in EFFECTS if name in evidence), None)
     value = None if name is None else evidence[name]
-    return name, _rounded(value) if isinstance(value, int | float) else None
+    return name, _three_digits(value) if isinstance(value, int | float) else None
 
 
 def kept_check(check: CheckResult, shared: Mapping[str, Any]) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def kept_check(check: CheckResult, shared: Mapping[str, Any]) -> dict[str, Any]:
     for one in shared["findings"]:
         name, value = effect(one["evidence"])
         count = next((one["evidence"][name] for name in _COUNTS if name in one["evidence"]), None)
-        kept.append({**_named(one), "effect": name, "value": value, "count": count})
+        kept.append({**_id_severity_nodes(one), "effect": name, "value": value, "count": count})
     return {
         "name": check.name,
         "status": check.status,
@@ -54,7 +54,7 @@ def kept_check(check: CheckResult, shared: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _named(finding: Mapping[str, Any]) -> dict[str, Any]:
+def _id_severity_nodes(finding: Mapping[str, Any]) -> dict[str, Any]:
     return {key: finding[key] for key in ("id", "severity", "nodes")}
 
 
@@ -104,7 +104,7 @@ def since_reference(
 
 
 def is_twin(finding: str) -> bool:
-    """Whether a finding, by its id, holds something against the reference."""
+    """Whether an id is that of a finding that holds another one against the reference."""
     return finding.endswith(_TWIN)
 
 
@@ -117,6 +117,7 @@ def twin_of(finding: str) -> str:
 
 
 def _findings(old: Mapping[str, Any], new: Mapping[str, Any], ids: Ids) -> Iterator[dict[str, Any]]:
+    """What became of each finding of a check: ``new, known``, ``worse`` or ``gone``."""
     there = {*old["standing"], *old["folded"]}
     shown = {one["id"]: one["value"] for one in old["findings"]}
     measured = {one["id"]: one["evidence"] for one in new["findings"]}
@@ -128,7 +129,7 @@ def _findings(old: Mapping[str, Any], new: Mapping[str, Any], ids: Ids) -> Itera
         beside = measured.get(twin, {}).get("elsewhere_share")
         known = "known" if one["known"] else "worse"
         yield {
-            **_named(one),
+            **_id_severity_nodes(one),
             "check": new["name"],
             "change": known if one["id"] in there else "new",
             "effect": name,
@@ -139,7 +140,7 @@ def _findings(old: Mapping[str, Any], new: Mapping[str, Any], ids: Ids) -> Itera
     for one in old["findings"]:
         if one["id"] not in ids.standing | ids.folded:
             yield {
-                **_named(one),
+                **_id_severity_nodes(one),
                 "effect": one["effect"],
                 "check": new["name"],
                 "change": "gone",
@@ -155,12 +156,12 @@ def _depths(before: Rows, now: Rows) -> list[dict[str, Any]]:
     return [
         {
             "depth": depth,
-            "before": _rounded(then.get(depth) or 0.0),
-            "now": _rounded(came.get(depth) or 0.0),
+            "before": _three_digits(then.get(depth) or 0.0),
+            "now": _three_digits(came.get(depth) or 0.0),
         }
         for depth in sorted(then | came)
     ]
 
 
-def _rounded(value: float) -> float:
+def _three_digits(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")

@@ -23,7 +23,7 @@ def view(run: Record) -> dict[str, Any]:
     """The view of a run as plain data, from nothing but the numbers that the run holds."""
     most = int(run.policy["max_findings"])
     shown = {check.name: check.standing[:most] for check in run.checks}
-    checks = [_check(check, shown[check.name], run) for check in in_order(run.checks)]
+    checks = [_check_view(check, shown[check.name], run) for check in in_order(run.checks)]
     tables = overview(run, checks)
     return {
         "schema_version": SCHEMA_VERSION,
@@ -42,7 +42,7 @@ def view(run: Record) -> dict[str, Any]:
     }
 
 
-def _check(check: CheckResult, shown: Sequence[Finding], run: Record) -> dict[str, Any]:
+def _check_view(check: CheckResult, shown: Sequence[Finding], run: Record) -> dict[str, Any]:
     columns = check.evidence | {
         name: column for name, column in check.of_parts.items() if name not in check.evidence
     }
@@ -125,9 +125,9 @@ def _parts(run: Record) -> dict[str, Any]:
     for name in ("metrics", "metrics_absent", "metrics_beside"):
         entries[name] = []
     if model is not None:
-        entries["metrics"] = _metrics(model.metrics)
+        entries["metrics"] = _with_beyond(model.metrics)
         entries["metrics_absent"] = [dict(one) for one in model.absent_metrics]
-        entries["metrics_beside"] = _metrics(model.beside)
+        entries["metrics_beside"] = _with_beyond(model.beside)
     entries |= mended(run)
     others, declared = dict[str, Any](), dict[str, Any]()
     for part in run.analyses:
@@ -140,5 +140,5 @@ def _parts(run: Record) -> dict[str, Any]:
     )
 
 
-def _metrics(metrics: Sequence[Mapping[str, Any]]) -> Rows:
+def _with_beyond(metrics: Sequence[Mapping[str, Any]]) -> Rows:
     return [{**metric, "beyond": metric.get("beyond")} for metric in metrics]

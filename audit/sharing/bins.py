@@ -103,7 +103,7 @@ class Bins:
         return _where(low == 0, 1, low), most
 
     def at_limit(self, count: Any, other: Any) -> tuple[Any, Any]:
-        """The same as limits on the ends of intervals read them, or of what a test lets pass.
+        """A count and what it must be large beside, as limits on interval ends or tests read them.
 
         Both are read at the middles of their classes, but one of the first class, and two of one
         class, as `at_worst`: such limits do not decide alone on what other bins hide.
@@ -149,7 +149,7 @@ class Bins:
         return told > self.width and len(range(*self.ends(told))) >= max(self.width, 1)
 
     def ends(self, told: int) -> tuple[int, int]:
-        """Least and greatest count that are told so.
+        """Least and greatest count that are told as this number.
 
         >>> Bins(10, 100).ends(80), Bins(10, 100).ends(95), Bins(0, 100).ends(80)
         ((71, 89), (90, 100), (80, 80))
@@ -176,7 +176,7 @@ class Estimates(NamedTuple):
 
 
 def shares(k: FloatArray, n: FloatArray, width: int, effective: FloatArray) -> Estimates:
-    """Shares of told counts, with Wilson's intervals at the n that bins leave.
+    """Shares of told counts, with Wilson's intervals at the n that bins leave, shape (n,).
 
     Args:
         k: Parts as told.
@@ -190,7 +190,7 @@ def shares(k: FloatArray, n: FloatArray, width: int, effective: FloatArray) -> E
 
 
 def differences(one: Estimates, other: Estimates) -> Estimates:
-    """The first shares less the second: the distances to their ends, squared and added."""
+    """The first shares less the second, with intervals: distances to ends, squared and added."""
     return Estimates(one.value - other.value, *difference_interval(one, other))
 
 
@@ -220,7 +220,7 @@ def ratios(
     supports: list[FloatArray],
     effective: FloatArray,
 ) -> Estimates:
-    """Told counts, of so many effective ones, over what grows with two told supports."""
+    """Told counts over expected ones, which grow with told ``supports``; with their intervals."""
     squares = sum((1 / one**2 for one in (observed, *supports)), np.zeros(len(observed)))
     times = np.exp(Z * np.sqrt(1 / effective + width**2 / 12 * squares))
     ratio = observed / expected

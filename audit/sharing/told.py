@@ -61,7 +61,7 @@ class Rounding:
         return cls(width, totals, about)
 
     def bins(self, total: str) -> Bins:
-        """The classes of counts of a total; of `NONE`, and of one that was not read, no last.
+        """The classes of counts of a total: no last one for `NONE`, or a total that was not read.
 
         Without groups, what counts groups counts instances.
         """
@@ -69,7 +69,7 @@ class Rounding:
         return Bins(self.width, None if total == NONE else self.totals.get(named))
 
     def count(self, value: int, total: str = "instances") -> int | None:
-        """A count as it is told."""
+        """A count as it is told; None where none is."""
         return self.bins(total).told(value)
 
     def leaves(self, column: Column) -> bool:
@@ -88,7 +88,7 @@ class Rounding:
         return bool(self.width) and told is not None and told <= self.width
 
     def lists(self, told: int | None) -> bool:
-        """Whether lists hold what has a told count."""
+        """Whether what has a told count may be listed: always if exact, else not if few or None."""
         return not self.width or (told is not None and told > self.width)
 
     def as_dict(self) -> dict[str, Any] | None:
@@ -134,11 +134,11 @@ def told_rows(
     names = dict.fromkeys(name for row in rows for name in row)
 
     def exact(name: str) -> FloatArray | None:
-        return np.array([_number(row.get(name)) for row in rows]) if name in names else None
+        return np.array([_as_float(row.get(name)) for row in rows]) if name in names else None
 
     telling = _Telling(exact, len(rows), columns, rounding)
     found = {
-        name: _listed(telling.number(name), whole=columns[name].kind in _COUNTED)
+        name: _numbers_or_none(telling.number(name), whole=columns[name].kind in _COUNTED)
         for name in names
         if not rounding.leaves(columns[name])
     }
@@ -148,11 +148,11 @@ def told_rows(
     ]
 
 
-def _number(value: Any) -> float:
+def _as_float(value: Any) -> float:
     return float(value) if isinstance(value, int | float) else math.nan
 
 
-def _listed(values: FloatArray, *, whole: bool) -> list[Any]:
+def _numbers_or_none(values: FloatArray, *, whole: bool) -> list[Any]:
     kind: Callable[[float], float] = int if whole else float
     return [kind(one) if math.isfinite(one) else None for one in values.tolist()]
 
@@ -179,14 +179,15 @@ class _Telling:
         return self._told[name]
 
     def _made(self, column: Column) -> FloatArray:
+        """A column as it is told, by its kind."""
         values = self._exact_or_nan(column.name)
         match column.kind:
             case "exact" if not self.rounding.leaves(column):
-                return self._total(values)
+                return self._told_totals(values)
             case "text" | "whole" | "setting" | "exact":
                 return values
             case "count" | "sum":
-                return self._counts(column, values)
+                return self._told_counts(column, values)
             case "estimate":
                 return two_digits(np.where(self._enough(column.of), values, np.nan))
             case "chance":
@@ -215,14 +216,15 @@ class _Telling:
         return bool(name) and self.exact(name) is not None
 
     def _enough(self, of: Sequence[str]) -> BoolArray | bool:
+        """Whether, row by row, all these counts that there are suffice for a share to be told."""
         return all_of([self.number(name) >= self.rounding.least for name in of if self._has(name)])
 
-    def _total(self, values: FloatArray) -> FloatArray:
+    def _told_totals(self, values: FloatArray) -> FloatArray:
         there = ~np.isnan(values)
         whole = np.where(there, values, 0.0).astype(np.int64)
         return np.where(there, Bins(self.rounding.width, None).all_told(whole), np.nan)
 
-    def _counts(self, column: Column, values: FloatArray) -> FloatArray:
+    def _told_counts(self, column: Column, values: FloatArray) -> FloatArray:
         bins, there = self.rounding.bins(column.total), ~np.isnan(values)
         if not bins.tells:
             return np.full(len(values), np.nan)
@@ -242,6 +244,7 @@ class _Telling:
         return Estimates(*(np.where(told, one, np.nan) for one in made))
 
     def _weighs(self, column: Column, of: FloatArray) -> FloatArray:
+        """The effective numbers that a column names, else those of ``of``."""
         weighs = self.number(column.effective) if self._has(column.effective) else of
         return np.where(np.isnan(weighs), of, weighs)
 
@@ -341,23 +344,24 @@ def told_mean(
     step = _step(n, low, high, rounding, times)
     if step is None or not math.isfinite(value):
         return None
-    told = _clean(round(value / step) * step)
+    told = _nine_digits(round(value / step) * step)
     for beyond, edge in (("below", low + step), ("above", high - step)):
         if (value <= edge) if beyond == "below" else (value >= edge):
-            return ToldMean(_clean(edge), math.nan, math.nan, beyond)
+            return ToldMean(_nine_digits(edge), math.nan, math.nan, beyond)
     width = high_end - low_end
     half = math.ceil(width / 2 / step - 1e-9) * step if math.isfinite(width) else math.nan
-    return ToldMean(told, _clean(max(told - half, low)), _clean(min(told + half, high)))
+    return ToldMean(told, _nine_digits(max(told - half, low)), _nine_digits(min(told + half, high)))
 
 
 def _step(n: float, low: float, high: float, rounding: Rounding, times: int) -> float | None:
+    """Step of a mean over n told instances, from low to high; None if it is too coarse."""
     if not n >= rounding.least or high <= low:
         return None
     finest = (high - low) * rounding.width / rounding.bins("instances").ends(int(n))[0] * times
     place = 10.0 ** math.floor(math.log10(finest))
     step = place * next(one for one in (1, 2, 5, 10) if one * place >= finest * (1 - 1e-9))
-    return _clean(step) if step <= COARSEST * (high - low) * (1 + 1e-9) else None
+    return _nine_digits(step) if step <= COARSEST * (high - low) * (1 + 1e-9) else None
 
 
-def _clean(value: float) -> float:
+def _nine_digits(value: float) -> float:
     return float(f"{value:.9g}")

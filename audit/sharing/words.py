@@ -15,7 +15,7 @@ ONE_DECIMAL, TWO_DECIMALS = 1_000, 10_000
 
 
 def said(evidence: Mapping[str, Any], columns: Declared, rounding: Rounding) -> dict[str, str]:
-    """How the numbers of a sentence are said, as `audit.base.plurals.filled` takes them."""
+    """Numbers of a sentence in words, for `audit.base.plurals.filled`; none if counts are exact."""
     if not rounding.width:
         return {}
     counts = [name for name in evidence if columns[name].kind in ("count", "sum")]
@@ -63,7 +63,7 @@ def share_said(share: float, n: int | None, rounding: Rounding) -> str:
 
 
 def _share_of(column: Column, columns: Declared) -> Column | None:
-    """The share that a column is, or is an end of."""
+    """The share that a column is, or is an end of; None if it is neither."""
     own = columns[column.of[0]] if column.kind == "end" else column
     return own if own.kind == "share" else None
 
@@ -79,7 +79,7 @@ def _bins(column: Column, rounding: Rounding) -> Bins:
 def _part_phrases(
     counts: list[str], evidence: Mapping[str, Any], columns: Declared, rounding: Rounding
 ) -> Iterator[tuple[str, str]]:
-    """Parts of wholes that are not said as one after the other."""
+    """``PART WHOLE`` and its words, where the two are not said as one number after the other."""
     for part, whole in permutations(counts, 2):
         k, n = evidence[part], evidence[whole]
         bins, of = _bins(columns[part], rounding), _bins(columns[whole], rounding)

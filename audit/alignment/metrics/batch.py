@@ -57,7 +57,7 @@ class Batch:
         return aggregated_values(self.hierarchy, self.scores, self.aggregation)
 
     def part(self, rows: slice) -> Batch:
-        """Some of the instances."""
+        """The instances of some rows, as a batch."""
         return replace(self, gold=self.gold[rows], scores=self.scores[rows], units=self.units[rows])
 
     def at(self, cut: Cut) -> AtCut:
@@ -132,4 +132,5 @@ class AtCut:
         return self._any(instance[above])
 
     def _any(self, instance: IntArray) -> BoolArray:
+        """Whether each instance is among the given ones, shape (n_instances,)."""
         return np.bincount(instance, minlength=len(self.batch)) > 0

@@ -149,6 +149,7 @@ def hierarchical_scores(
 def _named(
     parts: Sequence[FloatArray], wholes: Sequence[FloatArray], n: Sequence[FloatArray]
 ) -> Computed:
+    """Precision, recall and F1: each part over its whole, with its n."""
     names = (f"hierarchical_{name}" for name in ("precision", "recall", "f1"))
     return dict(zip(names, zip(map(ratio, parts, wholes), n, strict=True), strict=True))
 
@@ -189,7 +190,7 @@ def generalised(hierarchy: Hierarchy) -> Iterator[tuple[Parameters, Sparse]]:
 def _sizes(
     batch: Batch, stands_for: Sparse, threshold: float | None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Number of nodes that both the answers and the labels of an instance stand for, and each."""
+    """Numbers of nodes that an instance's answers and labels both stand for, and each of them."""
     decided = decide(batch.scores, threshold or 0.0, single_label=threshold is None)
     predicted, given = (csr_array(side @ stands_for) for side in (decided, batch.gold))
     predicted.data, given.data = np.ones(predicted.nnz), np.ones(given.nnz)

@@ -156,7 +156,7 @@ def measures_of(
 def moves_of(
     hierarchy: Hierarchy, levels: Levels
 ) -> tuple[str, Mapping[int, Cut], list[tuple[int, int]]]:
-    """Cuts of a hierarchy by their number, and which two are compared, the fine one first.
+    """What cuts are numbered by, the cuts, and which two are compared, the fine one first.
 
     Compared are each with the one above, and the leaves with all. ``depth`` takes the nodes at each
     depth with the leaves above it, without the root; ``level``, if the paper's are asked for, those
@@ -191,9 +191,9 @@ def _batches(scores: Sparse) -> Iterator[slice]:
         start = end
 
 
-def _why_absent(predicted: Predicted, subgraphs: int, needs: Needs) -> str:
-    if needs == "subgraphs" and subgraphs < 2:
-        return f"needs two subgraphs to compare; {('none are', 'one is')[subgraphs]} named"
+def _why_absent(predicted: Predicted, n_subgraphs: int, needs: Needs) -> str:
+    if needs == "subgraphs" and n_subgraphs < 2:
+        return f"needs two subgraphs to compare; {('none are', 'one is')[n_subgraphs]} named"
     if needs in ("scores", "subgraphs") and predicted.set_valued:
         return "needs scores; the predictions are sets"
     if needs == "answers" and predicted.single_label:

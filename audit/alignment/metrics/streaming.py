@@ -107,7 +107,7 @@ class Stream:
 
 
 def _row(name: str, scope: str, values: FloatArray, n: int, measure: Measure) -> Row:
-    """A number from its value and that of each replicate, NaN where undefined."""
+    """A number from ``values``, its own and that of each replicate, NaN where undefined."""
     numbers = values[0], *percentile_interval(values[1:])
     value, low, high = (None if np.isnan(one) else float(one) for one in numbers)
     ends = {"low": None, "high": None} if value is None else {"low": low, "high": high}

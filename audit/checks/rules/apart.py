@@ -72,6 +72,7 @@ def _branches(measured: Measurements) -> Rows:
 def _of_meeting(
     measured: Measurements, a: int, b: int, rule: BranchRule, met: int
 ) -> Iterator[Row]:
+    """The row on ``met`` instances with both branches, and one on codes not alone or first."""
     hierarchy, disjoint = measured.hierarchy, rule.rule == "disjoint"
     nodes = hierarchy.nodes[a], hierarchy.nodes[b]
     counted = measured.instances is None
@@ -231,6 +232,7 @@ def _of_note(
     several: int,
     release: str,
 ) -> Row:
+    """The row on the pairs of labels that one note keeps apart, of ``several`` instances."""
     hierarchy, number, tellers = measured.hierarchy, pairs["note"][0], sorted({*pairs["told_by"]})
     note, at, ends = notes[number], measured.loaded.at_nodes, pairs.select("label", "other")
     both = [np.intersect1d(at.labelled(a), at.labelled(b)) for a, b in ends.iter_rows()]

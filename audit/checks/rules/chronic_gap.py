@@ -90,7 +90,7 @@ def _gone(measured: Measurements) -> Rows:
 
 
 def judged_conditions(measured: Measurements) -> list[_Judged]:
-    """What becomes of each condition of the policy; of none without persons or days."""
+    """The policy's conditions, with the later instances of each; none without persons or days."""
     groups, column = measured.loaded.group_of, measured.policy.ordered_by
     if groups is None or not column:
         return []

@@ -113,7 +113,7 @@ def _siblings(measured: Measurements) -> tuple[IntArray, IntArray]:
 
 
 def _exchanges(measured: Measurements, value: Value) -> Iterator[Tested]:
-    """The label that a value uses more and the one that it uses less, below each parent."""
+    """Tests of a value, one a parent, by the labels of it whose shares rise and fall most."""
     child, parent = _siblings(measured)
     parents, of = np.unique(parent, return_inverse=True)
     among = csr_array(
@@ -150,6 +150,7 @@ def _exchange(
     tested: Mapping[str, float],
     key: tuple[str, ...],
 ) -> Row:
+    """The row on a label used more and a sibling used less; ``end`` is how much at least."""
     hierarchy, (child, parent) = measured.hierarchy, _siblings(measured)
     one, other, above = map(hierarchy.describe, (child[more], child[less], parent[more]))
     (k, elsewhere), (of, of_elsewhere) = found.k[:, more].tolist(), found.n[:, more].tolist()
@@ -209,7 +210,7 @@ def _uses_other_branches(measured: Measurements, value: Value) -> bool:
 
 
 def _depth(measured: Measurements, value: Value) -> Iterator[Tested]:
-    """How deep the labels of a value lie, each less the mean of its branch."""
+    """A test of a value by how deep its labels lie, each less the mean of its branch."""
     direct, hierarchy = measured.loaded.dataset.direct, measured.hierarchy
     instance = np.repeat(np.arange(direct.shape[0]), np.diff(direct.indptr))
     known = value.known[instance]
@@ -223,7 +224,7 @@ def _depth(measured: Measurements, value: Value) -> Iterator[Tested]:
 
 
 def _length(measured: Measurements, value: Value) -> Iterator[Tested]:
-    """How many labels the records of a value have, by logarithms, as lengths are skewed."""
+    """A test of a value by how many labels its records have, by logarithms: these are skewed."""
     lengths = np.diff(measured.loaded.dataset.direct.indptr)
     some = np.flatnonzero((lengths > 0) & value.known)
     length, limit = np.log(lengths[some]), math.log(LEAST_RATIO)

@@ -108,6 +108,7 @@ def _rows(measured: Measurements) -> Iterator[Row]:
 def _of_labels(
     measured: Measurements, by_node: IntArray, extra: int, instances: int
 ) -> Iterator[Row]:
+    """The row on labels that instances have more than once; none without such."""
     nodes = np.flatnonzero(by_node)
     if not len(nodes):
         return
@@ -150,7 +151,7 @@ def _repeated(measured: Measurements) -> Sparse:
 
 
 def _without_repeats(measured: Measurements) -> pl.DataFrame:
-    """All but one of equal labels of a record are taken out: a label counts once."""
+    """Proposals to take out all but one of equal labels of a record: a label counts once."""
     again = _repeated(measured)
     ids = pl.Series(measured.hierarchy.nodes)
     pairs = pl.DataFrame({"instance": row_numbers(again), "node": ids.gather(again.indices)})
@@ -234,7 +235,7 @@ def _of_groups(measured: Measurements, sets: pl.DataFrame) -> Iterator[Row]:
 
 
 def shared_by_two(sets: IntArray, group: IntArray) -> tuple[BoolArray, int]:
-    """Records that a pair of groups shares which shares two or more different sets of labels.
+    """Records with a set of labels in common with a group that has two or more of their group's.
 
     Args:
         sets: Number of the set of labels of each record, shape (n_records,).
@@ -350,7 +351,7 @@ def _sharing(
 
 
 def _across(measured: Measurements, long: int) -> Iterator[Row]:
-    """Records that repeat those of other groups, where near misses are rarer than repeats."""
+    """A row on records, of ``long`` ones, that repeat others, where near misses are rarer."""
     direct, groups = measured.loaded.dataset.direct, measured.loaded.group_of
     found = copies_of(direct, np.arange(direct.shape[0]) if groups is None else groups)
     if not found.stand(measured.rounding):

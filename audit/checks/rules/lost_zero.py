@@ -109,7 +109,7 @@ def _two_titles(measured: Measurements, titles: Mapping[str, tuple[str, ...]]) -
 def _rows(
     measured: Measurements, key: str, labels: pl.DataFrame, read: int, named: str
 ) -> Iterator[Row]:
-    """A row on the labels that are a code only with zeros put back; none without such."""
+    """A row on labels that are a code only with zeros put back, of ``read`` rows of ``named``."""
     lost = labels.filter(LOST_ZERO)
     yield from of_labels(
         measured,
@@ -128,7 +128,7 @@ def _rows(
 
 
 def _with_zeros(measured: Measurements, lost: pl.DataFrame) -> pl.DataFrame:
-    """The code with its zeros, where other labels lost theirs or it stands in the column too."""
+    """Proposals: codes with their zeros, where these are surely lost, else codes one edit away."""
     sure = pl.col("stands") | zeros_are_lost(measured)
     found = by_candidates(
         measured,
@@ -142,7 +142,7 @@ def _with_zeros(measured: Measurements, lost: pl.DataFrame) -> pl.DataFrame:
 def _none_left(
     measured: Measurements, table: str, labels: pl.DataFrame, expected: int, beyond: float
 ) -> Row:
-    """That no told row of a code set starts with 0, with the labels that could."""
+    """The row that says that no told row of a code set starts with 0, with labels that could."""
     lost, could = (labels.filter(some) for some in (LOST_ZERO, LOST_ZERO | MAYBE_LOST_ZERO))
     parts = label_parts(with_meanings(measured, could, "with_zeros"))
     width, rows = measured.rounding.width, f"of {{of}} rows of {table}"

@@ -48,10 +48,10 @@ def exchangeable_pairs(measured: Measurements) -> int:
     are among few labels, whose numbers settle how often any two are confused.
     """
     model = measured.model
-    if model is None or _used(support(model.gold) + support(model.decided)) == 2:
+    if model is None or _n_used(support(model.gold) + support(model.decided)) == 2:
         return 0
     found = exchanges(measured)
-    judged = _used(found.missed + found.false) >= LEAST_LABELS
+    judged = _n_used(found.missed + found.false) >= LEAST_LABELS
     return found.family_size(measured.hierarchy.closure) if judged else 0
 
 
@@ -59,10 +59,10 @@ def exchangeable_pairs(measured: Measurements) -> int:
 def exchanges(measured: Measurements) -> Exchanges:
     """The exchanges of direct labels, each counted once in a group."""
     model = measured.predicted
-    return count_exchanges(model.gold, model.decided, _groups(measured))
+    return count_exchanges(model.gold, model.decided, _groups_of_predictions(measured))
 
 
-def _groups(measured: Measurements) -> IntArray | None:
+def _groups_of_predictions(measured: Measurements) -> IntArray | None:
     group_of = measured.loaded.group_of
     return None if group_of is None else group_of[measured.predicted.predictions.rows]
 
@@ -123,7 +123,7 @@ def most_exchanged(measured: Measurements, *, above: bool = False) -> pl.DataFra
 
 
 def named(measured: Measurements, column: str, title: str) -> tuple[pl.Expr, pl.Expr]:
-    """Ids in place of indices of nodes, and their titles; null of null."""
+    """Expressions: a column with ids in place of indices of nodes, and ``title``; null of null."""
     both = (measured.hierarchy.nodes, column), (measured.hierarchy.titles, title)
     ids, titles = (
         pl.col(column)
@@ -151,7 +151,7 @@ def answers_by_excess(measured: Measurements) -> pl.DataFrame:
         return pl.DataFrame(schema=_ANSWERS)
     model = measured.predicted
     gold, decided = model.gold, model.decided
-    found = count_given(gold, decided, measured.hierarchy.closure, _groups(measured))
+    found = count_given(gold, decided, measured.hierarchy.closure, _groups_of_predictions(measured))
     falsely, missed = support(found.falsely), support(found.missed)
     node = np.flatnonzero(falsely + missed)
     hits = support(gold.multiply(decided).tocsr())
@@ -192,7 +192,7 @@ def most_uneven(measured: Measurements) -> pl.DataFrame:
     )
 
 
-def _used(counts: IntArray) -> int:
+def _n_used(counts: IntArray) -> int:
     return int(np.count_nonzero(counts))
 
 
@@ -224,14 +224,14 @@ def _confused(measured: Measurements) -> Rows:
         family,
         "pairs of labels that could be exchanged",
         (
-            _pair(measured, pair, family)
+            _pair_row(measured, pair, family)
             for pair in compared_pairs(measured).filter("passes").iter_rows(named=True)
         ),
         "" if measured.model else NO_PREDICTIONS,
     )
 
 
-def _pair(measured: Measurements, pair: Mapping[str, Any], family: int) -> Row:
+def _pair_row(measured: Measurements, pair: Mapping[str, Any], family: int) -> Row:
     hierarchy, a, b, counted = measured.hierarchy, pair["a"], pair["b"], pair["counted"]
     first, second, relation = hierarchy.describe(a), hierarchy.describe(b), pair["relation"]
     _, low, _ = shrunk_ratio(np.array(float(counted)), np.array(pair["expected"]))
@@ -271,7 +271,7 @@ def _pair(measured: Measurements, pair: Mapping[str, Any], family: int) -> Row:
 
 
 def _too_often(measured: Measurements, pair: Mapping[str, Any]) -> Iterator[str]:
-    """That a pair is mostly one answer, which the model gives too often beside others as well."""
+    """Words on an answer given too often on the whole, if a pair is mostly that; else none."""
     often, bins = set(answers_by_excess(measured)["node"]), measured.rounding.bins(NONE)
     for answer, ways in (("b", ("forth", "back")), ("a", ("back", "forth"))):
         given, other = bins.at_worst(*(np.array(pair[way]) for way in ways))

@@ -1,6 +1,5 @@
 """redundant_nodes, group_confined: nodes used as one, and nodes that one site, coder or split uses
-alone, though others use their parent.
-"""
+alone, though others use their parent."""
 
 from __future__ import annotations
 
@@ -85,7 +84,7 @@ def _told_support(measured: Measurements) -> IntArray:
 
 
 def held(pairs: Together, bins: Bins) -> Together:
-    """Pairs as limits on shares read them, with what is expected by told factors."""
+    """Pairs as limits on shares read them, expected by told factors; the same if exact."""
     if not bins.width:
         return pairs
     ends = {name: bins.at_limit(pairs.joint, getattr(pairs, name)) for name in _SUPPORTS}
@@ -204,9 +203,7 @@ REDUNDANT_NODES = check_of_rows(
 
 
 LEAST_UNITS = 11
-"""Least number of groups (or of instances, without groups) that carry a node for it to be
-tested.
-"""
+"""Least number of groups, or instances without groups, that carry a node for it to be tested."""
 
 
 def _confined(measured: Measurements) -> Rows:
@@ -278,7 +275,7 @@ def _units(measured: Measurements, value_of: IntArray, n_values: int) -> Sparse:
 
 
 def _judged(measured: Measurements, column: str, total: IntArray, most: IntArray) -> BoolArray:
-    """Nodes of the family, by totals of node and parents alone, shape (n_nodes,)."""
+    """Whether each node is judged, by totals of node and parents alone, shape (n_nodes,)."""
     policy, (node, parent) = measured.policy, measured.hierarchy.edges.tocoo().coords
     fits = (most[parent] < total[parent]) & (most[parent] >= total[node])
     below, fitting = (np.bincount(node[some], minlength=len(total)) for some in (fits >= 0, fits))

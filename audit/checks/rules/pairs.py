@@ -1,6 +1,5 @@
 """unexpected_pair, missing_stratum: nodes together more often than the length of records explains,
-and columns that explain such pairs.
-"""
+and columns that explain such pairs."""
 
 from __future__ import annotations
 
@@ -54,6 +53,7 @@ def _pairs(measured: Measurements) -> Rows:
 
 
 def _rows(measured: Measurements, found: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    """A row for each found pair; one for all those of most children of one parent."""
     joint = _labels_below(measured, found)
     together: dict[int, list[Mapping[str, Any]]] = {}
     for pair in found:
@@ -115,13 +115,13 @@ def _child_part(measured: Measurements, pair: Mapping[str, Any]) -> Part:
     return Part((names[pair["a"]], names[pair["b"]]), evidence)
 
 
-def _sentence(measured: Measurements, pair: Mapping[str, Any], children: int) -> str:
+def _sentence(measured: Measurements, pair: Mapping[str, Any], n_children: int) -> str:
     describe = measured.hierarchy.describe
     others = ", ".join(
         " with ".join(map(describe, other)) for other in pair["explained_by"][:MOST_NAMED]
     )
     by_group = "" if measured.excess.alike is None else " in {groups} {groups|group|groups}"
-    made_of = "" if children else "[ ({mostly})]"
+    made_of = "" if n_children else "[ ({mostly})]"
     sentence = (
         f"{{instances}} of {{of}} instances{by_group} {{instances|has|have}} "
         f"both {describe(pair['a'])} and {describe(pair['b'])}"
@@ -130,7 +130,7 @@ def _sentence(measured: Measurements, pair: Mapping[str, Any], children: int) ->
         f"labels{others and f', beyond what {others} explains'} "
         f"({{ratio_low}} to {{ratio_high}}, 95% interval)]."
     )
-    if not children:
+    if not n_children:
         return sentence
     parent = describe(pair["parent"])
     return f"Most children of {parent} occur together ({{pairs}} pairs); the strongest: {sentence}"
@@ -148,7 +148,7 @@ def _observed(measured: Measurements, pair: Mapping[str, Any]) -> Evidence:
 
 
 def _labels_below(measured: Measurements, found: Sequence[Mapping[str, Any]]) -> Sparse:
-    """Instances with two labels below nodes of pairs, not one below both, (n_nodes, n_nodes)."""
+    """Instances with two labels at or below ends of pairs, none below both, (n_nodes, n_nodes)."""
     below, n = measured.hierarchy.below, len(measured.hierarchy)
     ends = np.array([pair[end] for pair in found for end in ("a", "b")], np.int64)
     wanted = np.unique(rows(below, np.unique(ends)))

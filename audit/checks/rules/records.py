@@ -242,11 +242,11 @@ def _of_caps(measured: Measurements, judged: list[tuple[_Scope, Pile]]) -> Itera
     p_values, capped = [pile.p_value for _, pile in judged], 0
     for (scope, pile), q in significant(measured, judged, p_values, len(judged)):
         if pile.at >= LEAST_RATIO * pile.expected and pile.length != capped:
-            yield _cap(scope, pile, q, len(judged))
+            yield _cap_row(scope, pile, q, len(judged))
             capped = capped if scope[0] else pile.length
 
 
-def _cap(scope: _Scope, pile: Pile, q_value: float, family: int) -> Row:
+def _cap_row(scope: _Scope, pile: Pile, q_value: float, family: int) -> Row:
     column, value, lengths, counts = scope
     # The interval of observed over expected is that of the share among the two last lengths.
     low, high = (

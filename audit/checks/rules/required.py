@@ -65,7 +65,7 @@ def _companions(measured: Measurements) -> Rows:
 
 
 def _in_scope(measured: Measurements, rule: Companion) -> Iterator[tuple[bool, IntArray]]:
-    """The instances of which a rule asks something: those on their day, and those without one."""
+    """The instances that a rule asks something of: on their day (True), without a day (False)."""
     excused = carrying_any(measured, rule.excusing)
     asked = np.setdiff1d(carrying_any(measured, rule.asking), excused, assume_unique=True)
     dates = measured.policy.code_dates
@@ -83,6 +83,7 @@ def _in_scope(measured: Measurements, rule: Companion) -> Iterator[tuple[bool, I
 def _of_companion(
     measured: Measurements, rule: Companion, dated: bool, asked: IntArray
 ) -> Iterator[Row]:
+    """A row on those asked that lack the companion, and one on those with it in wrong order."""
     given = np.intersect1d(asked, carrying_any(measured, rule.needed), assume_unique=True)
     missing = np.setdiff1d(asked, given, assume_unique=True)
     misplaced = _misplaced(measured, rule, given)
@@ -159,7 +160,7 @@ def _misplaced(measured: Measurements, rule: Companion, given: IntArray) -> IntA
 
 
 def _to_add(measured: Measurements, rule: Companion, missing: IntArray) -> pl.DataFrame:
-    """The companions that may be added, once somebody has read the record."""
+    """Proposals to add a companion, once somebody has read the record."""
     written = [*map(as_in_data(measured), rule.needed[:MOST_CANDIDATES])]
     added = {"candidates": pl.lit(written, pl.List(pl.String))}
     found = pl.DataFrame({"instance": missing}).with_columns(**added)
@@ -219,6 +220,7 @@ def _column(person: Person, rule: PersonRule) -> str:
 def _of_people(
     measured: Measurements, person: Person, rule: PersonRule, carrying: IntArray
 ) -> Iterator[Row]:
+    """A row on persons of another sex or age than a rule allows, and one on those not known."""
     codes, column = named(measured.hierarchy, rule.nodes_named), _column(person, rule)
     people = measured.loaded.dataset.instances[carrying]
     fits = people.select(_fits(person, rule)).to_series()

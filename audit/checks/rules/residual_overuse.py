@@ -96,7 +96,7 @@ def _high(measured: Measurements, tested: pl.DataFrame) -> Iterator[Row]:
     for counted in high.iter_rows(named=True):
         parent = hierarchy.index(counted["parent"])
         asks = catch_alls.kind(parent) is not None
-        yield _finding(measured, counted, explained[parent], asks=asks)
+        yield _high_row(measured, counted, explained[parent], asks=asks)
 
 
 def _without(measured: Measurements, parent: int, flagged: list[int]) -> Share:
@@ -124,7 +124,7 @@ _UNREVIEWED = (
 _NEVER = 'no instance has a more specific label below it, so "other" may be the usual case here'
 
 
-def _finding(
+def _high_row(
     measured: Measurements, counted: Mapping[str, Any], explained_by: list[int], *, asks: bool
 ) -> Row:
     node, hierarchy, rounding = counted["parent"], measured.hierarchy, measured.rounding

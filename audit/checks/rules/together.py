@@ -56,7 +56,7 @@ def _nested(measured: Measurements) -> Rows:
     return Rows(measured.labelled, "instances with labels", found)
 
 
-def _with_ancestors(measured: Measurements) -> RelatedLabels:
+def _labels_and_ancestors(measured: Measurements) -> RelatedLabels:
     direct = measured.loaded.dataset.direct
     return RelatedLabels(direct, measured.hierarchy.strict_closure, direct)
 
@@ -85,14 +85,14 @@ def _ancestor_row(measured: Measurements, *, allowed: bool) -> Iterator[Row]:
         data_user="Propagate labels before counting, so that no ancestor is counted twice.",
         parts=parts,
         key=("labels",),
-        cases=lambda: _with_ancestors(measured).instances,
+        cases=lambda: _labels_and_ancestors(measured).instances,
         proposes=None if allowed else partial(_without_ancestors, measured),
     )
 
 
 def _without_ancestors(measured: Measurements) -> pl.DataFrame:
-    """The label above another one is taken out, but where it may be what lost zeros left."""
-    found = _with_ancestors(measured)
+    """Proposals to take out labels above others, but those that may be what lost zeros left."""
+    found = _labels_and_ancestors(measured)
     above = found.hit.tocoo()
     ids = pl.Series(measured.hierarchy.nodes).gather(above.col)
     hit = pl.DataFrame({"instance": above.row.astype(np.uint32), "node": ids})
@@ -144,7 +144,7 @@ def _undecided(measured: Measurements) -> Iterator[Row]:
         beyond=times_limit(share, NEARLY_NEVER) * FEWEST * pairs / touched,
         parts=parts,
         key=("undecided",),
-        cases=lambda: _with_ancestors(measured).instances,
+        cases=lambda: _labels_and_ancestors(measured).instances,
     )
 
 

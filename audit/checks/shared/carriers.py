@@ -50,7 +50,7 @@ def carrying_apart(measured: Measurements, a: str, b: str) -> IntArray:
 
 
 def labels_apart(hierarchy: Hierarchy, a: int, b: int) -> str:
-    """What a sentence adds to "both A and B" where a node is at or below both."""
+    """What a sentence adds to "both A and B" where a node is at or below both; else empty."""
     shared = np.intersect1d(row(hierarchy.below, a), row(hierarchy.below, b), assume_unique=True)
     return " without a label below both" if len(shared) else ""
 
@@ -97,7 +97,7 @@ def most_frequent(hierarchy: Hierarchy, instances: IntArray, *nodes: IntArray) -
 def under_rule(
     measured: Measurements, nodes: Sequence[str], instances: IntArray, of: int
 ) -> dict[str, Any]:
-    """What a `Row` says of instances, among so many, whose labels below nodes a rule is about."""
+    """Fields of a `Row` on instances, among ``of``, whose labels below ``nodes`` a rule is on."""
     labels = np.flatnonzero(at_or_below(measured.hierarchy, nodes))
     times = support(measured.loaded.dataset.direct[instances])[labels]
     parts = most_frequent(measured.hierarchy, times, labels)
@@ -151,11 +151,11 @@ class RelatedLabels:
 
     @cached_property
     def instances(self) -> IntArray:
-        """The instances with such a node, ascending."""
+        """The instances with a `hit`, ascending."""
         return np.flatnonzero(np.diff(self.hit.indptr))
 
     def told(self, measured: Measurements, of: int, **texts: str) -> dict[str, Any]:
-        """What a `Row` says of these instances, among so many, with some texts of its own."""
+        """Fields of a `Row` on `instances`, among ``of``; ``texts`` are evidence beside numbers."""
         *ends, joint = self.pairs
         parts = most_frequent(measured.hierarchy, joint, *ends)
         return {

@@ -106,7 +106,7 @@ def with_meanings(measured: Measurements, labels: pl.DataFrame, codes: str) -> p
 def of_dated(
     measured: Measurements, on_day: str, *, without: Collection[str] = (), **said: Any
 ) -> Iterator[Row]:
-    """One warning about the dated rows whose code had a validity on its day; else none.
+    """One warning on the dated rows whose code had the validity ``on_day`` on its day; else none.
 
     Args:
         without: Nodes left to another check.

@@ -30,7 +30,7 @@ _SUSPECTS = schema(("instance node other", pl.Int64), ("kind", pl.String), ("mar
 
 
 def first_suspects(measured: Measurements) -> pl.DataFrame:
-    """The labels of least margin: see `ModelPart.frames`."""
+    """The labels that scores contradict most, with ids and titles: see `ModelPart.frames`."""
     instances = measured.loaded.dataset.instances["instance"]
     first = suspects(measured).head(MOST_SUSPECTS)
     return first.with_columns(
@@ -91,7 +91,7 @@ def _table(
 
 
 def _answer_beside(measured: Measurements, rows: IntArray, nodes: IntArray) -> IntArray:
-    """The answer beside each that is no label: of the nearest relation, of highest score."""
+    """The wrong answer beside each, of the nearest relation, then of highest score; -1: none."""
     model = measured.predicted
     beside = model.predictions.scores.multiply(model.decided - model.decided.multiply(model.gold))
     chosen = beside.tocsr()[rows]
@@ -102,7 +102,7 @@ def _answer_beside(measured: Measurements, rows: IntArray, nodes: IntArray) -> I
 
 
 def _label_above(measured: Measurements, rows: IntArray, nodes: IntArray) -> IntArray:
-    """The deepest label that is given above each."""
+    """The deepest label given above each; -1 without one."""
     hierarchy, chosen = measured.hierarchy, measured.predicted.gold[rows]
     place, label = row_numbers(chosen), chosen.indices.astype(np.int64)
     kept = stored(hierarchy.closure, nodes[place], label)

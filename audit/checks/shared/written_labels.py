@@ -1,6 +1,5 @@
 """Labels as written: why each may be no code of its table, the codes that it may stand for, and
-the nodes whose rows may be other codes, as zeros were lost.
-"""
+the nodes whose rows may be other codes, as zeros were lost."""
 
 from __future__ import annotations
 
@@ -61,8 +60,6 @@ that may be, from which its zeros are lost, if no row begins with 0 and they are
 begin so (`leading_zero_rows` of the policy)."""
 UNEXPLAINED = pl.col("added") & (pl.col("fault") == "")
 """Expression on `written_labels`: kept although the hierarchy lacks it, and no fault says why."""
-
-
 _NO_RULES = Integrity(lambda _: None, lambda _, __: ())
 
 
@@ -105,6 +102,7 @@ def written_labels(measured: Measurements) -> pl.DataFrame:
 
 
 def _fault() -> pl.Expr:
+    """The column ``fault`` of `written_labels`."""
     zeros, other = (pl.col(name).list.len() > 0 for name in ("with_zeros", "elsewhere"))
     no_code = ~pl.col("is_code")
     lost, wrong = (
@@ -165,6 +163,7 @@ class _Reader:
                 self.by_number[False, code_set, int(code.replace(".", ""))].add(code)
 
     def _keeps_dot(self, whole: str, table: str | None) -> bool:
+        """Whether a table writes dots, and a code may have so many digits before its own."""
         return self.dots[table] and len(whole) <= _LONGEST_WHOLE
 
     def _without_decimals(self, label: str, table: str | None) -> str:
@@ -249,7 +248,7 @@ def rows_of(labels: pl.DataFrame) -> int:
 
 
 def zeros_are_lost(measured: Measurements) -> bool:
-    """Whether labels lost zeros, in as many rows as are no code otherwise: else a slip looks so."""
+    """Whether labels lost zeros in half or more of the rows that are no code: few may be slips."""
     labels = written_labels(measured).filter(~pl.col("is_code"))
     return 0 < rows_of(labels) <= 2 * rows_of(labels.filter(LOST_ZERO))
 
@@ -312,7 +311,7 @@ def with_damage_named(measured: Measurements, findings: Iterable[Finding]) -> tu
 def _with_damage(finding: Finding, damaged: frozenset[str]) -> Finding:
     """The finding with the remark, if its nodes, or most of its parts, are damaged."""
     parts = [part for part in finding.parts if damaged.intersection(part.nodes)]
-    most = _counted(parts) > MOSTLY * _counted(finding.parts)
+    most = _sum_of_counts(parts) > MOSTLY * _sum_of_counts(finding.parts)
     listed = {part.nodes[0] for part in finding.parts}.issuperset(finding.nodes)
     named = finding.nodes if damaged.intersection(finding.nodes) else ()
     for part in parts if most and not named else ():
@@ -325,5 +324,5 @@ def _with_damage(finding: Finding, damaged: frozenset[str]) -> Finding:
     return replace(finding, statement=statement, aside=most if listed else True)
 
 
-def _counted(parts: Iterable[Part]) -> int:
+def _sum_of_counts(parts: Iterable[Part]) -> int:
     return sum(int(line_count(part.evidence) or 0) for part in parts)

@@ -94,19 +94,19 @@ class AtNodes:
         self._n += facts.shape[0]
 
     def carrying(self, *nodes: int) -> IntArray:
-        """The instances that carry a node, ascending; of several one node after the other."""
+        """The instances that carry a node, ascending; of several node by node."""
         return self._having(0, nodes)
 
     def labelled(self, *nodes: int) -> IntArray:
-        """Those with it as a direct label; of several one node after the other."""
+        """The instances with a node as a direct label, ascending; of several node by node."""
         return self._having(LABELLED, nodes)
 
     def labelled_below(self, node: int) -> IntArray:
-        """Those with a direct label strictly below it, ascending."""
+        """The instances with a direct label strictly below a node, ascending."""
         return self._having(BELOW, [node])
 
     def only_residual(self, node: int, kind: int = 0) -> IntArray:
-        """Those all of whose labels strictly below it, of which there are some, are residual.
+        """The instances with labels strictly below a node, all of them residual; ascending.
 
         Args:
             kind: 1: all of them are of kind ``other``; 2: ``unspecified``; 0: of either.
@@ -118,6 +118,7 @@ class AtNodes:
         return self._instance.whole(), self._facts.whole()
 
     def _having(self, bit: int, nodes: Sequence[int]) -> IntArray:
+        """Instances whose facts at a node have a bit, or all that carry it for 0; node by node."""
         instance, facts = self._whole
         found: list[NDArray[Any]] = [np.empty(0, np.int64)]
         for node in nodes:

@@ -128,9 +128,9 @@ def pairs_above(closure: Sparse) -> IntArray:
     return np.asarray(above * (above - 1) // 2 - in_line)
 
 
-def _blocks(own: Sparse, pairs: NDArray[Any]) -> Iterator[Sparse]:
-    """Rows few enough at a time, each label of them standing for so many pairs."""
-    per_row = np.bincount(row_numbers(own), pairs[own.indices], minlength=own.shape[0])
+def _blocks(own: Sparse, pairs_of: NDArray[Any]) -> Iterator[Sparse]:
+    """Rows in blocks of some `PAIRS_AT_ONCE` pairs, so many of which each label (column) has."""
+    per_row = np.bincount(row_numbers(own), pairs_of[own.indices], minlength=own.shape[0])
     block = (np.cumsum(per_row) // PAIRS_AT_ONCE).astype(np.int64)
     bounds = np.concatenate([[0], np.flatnonzero(np.diff(block)) + 1, [own.shape[0]]])
     for start, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):

@@ -174,6 +174,7 @@ def _by_part(matrix: Sparse, part: IntArray, weight: IntArray | None) -> Sums:
 def _between(
     specific: Sparse, part: IntArray, branch_of: IntArray, weight: IntArray | None
 ) -> Sums:
+    """The margin ``between`` of `Margin`; labels count in the branches of their nodes."""
     n_nodes, record = specific.shape[1], row_numbers(specific)
     branch = branch_of[specific.indices]
     kept = np.flatnonzero((branch >= 0) & (part[record] >= 0))

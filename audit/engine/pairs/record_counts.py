@@ -46,7 +46,7 @@ class Records(Protocol):
         """The counts of a kind: ``keys``, and the count of each as ``joint``."""
 
     def at(self, kind: Kind, size: int) -> IntArray:
-        """The counts of a kind as an array indexed by key, longer than ``size`` if a key is."""
+        """The counts of a kind by key from 0, shape (size,), or more if a key is larger."""
         sums = self.of(kind)
         found = np.zeros(max(size, int(sums.keys.max(initial=-1)) + 1), np.int64)
         found[sums.keys] = sums.joint
@@ -100,7 +100,7 @@ class Mapped:
 
     @cached_property
     def added(self) -> Sparse:
-        """What a label at a node adds to each node."""
+        """What a label at i adds to a node a, by `added_by_labels`."""
         return added_by_labels(self.closure, self.residual)
 
 
@@ -204,7 +204,7 @@ class InstanceCounts(Records):
         return each[each > 0]
 
     def _nested(self) -> IntArray:
-        """``node * n_nodes + ancestor`` of each two labels of an instance."""
+        """``node * n_nodes + ancestor`` of each label of an instance that is below another."""
         beside, direct, n_nodes = self.carried.nested.tocoo(), self.carried.direct, self._n_nodes
         rows = np.unique(beside.row)
         labels = direct[rows].tocoo()
@@ -216,13 +216,15 @@ class InstanceCounts(Records):
         return np.asarray((node * n_nodes + above)[met])
 
     def _having(self, bit: int) -> IntArray:
-        """The node of each fact that has a bit."""
+        """The node of each value that instances carry whose facts have a bit."""
         return self.carried.facts.indices[self.carried.facts.data & bit > 0].astype(np.int64)
 
     def _only_residual(self) -> IntArray:
+        """``place in RESIDUAL_KINDS * n_nodes + node`` where all labels below are residual."""
         return np.concatenate([k * self._n_nodes + self._having(b) for k, b in enumerate(RESIDUAL)])
 
     def _alone(self) -> IntArray:
+        """The label of each instance with a single most specific one."""
         each = np.repeat(self._specific == 1, self._specific)
         return np.asarray(self.carried.specific.indices[each])
 

@@ -140,14 +140,14 @@ class Places:
     support: IntArray
 
     def among(self, nodes: IntArray) -> FloatArray:
-        """1 for some nodes, 0 for others, shape (n_nodes,)."""
+        """1 at the given nodes, 0 elsewhere, shape (n_nodes,)."""
         found = np.zeros(len(self.support))
         found[nodes] = 1.0
         return found
 
     @cached_property
     def below(self) -> Sparse:
-        """1 where a node is another one or below it, by the upper node."""
+        """1 at [a, i] where i is a or below it, shape (n_nodes, n_nodes)."""
         return csr_array(self.closure.T)
 
     def expected(self, node: int) -> FloatArray:
@@ -161,7 +161,7 @@ class Places:
         return np.asarray(shares)
 
     def most_specific_first(self, pairs: Together) -> IntArray:
-        """Places of pairs by supports, of equals those with more ancestors, then in node order."""
+        """Order of pairs: least supports first, of equals most ancestors, then node order."""
         above = np.diff(self.closure.indptr)
         ancestors = above[pairs.a] + above[pairs.b]
         return np.lexsort((pairs.b, pairs.a, -ancestors, pairs.support_a + pairs.support_b))
@@ -216,7 +216,7 @@ class _Scan:
         self.found: list[int] = []
 
     def take(self, pair: int) -> None:
-        """A pair is found: its joint instances explain pairs above, below and around it."""
+        """Note a pair as found: its unexplained joint instances explain those of pairs near."""
         own = max(float(self.pairs.joint[pair] - self.explained[pair]), 0.0)
         shares = [self.places.expected(int(end[pair])) for end in (self.pairs.a, self.pairs.b)]
         near = np.unique(rows(self._by_end, np.flatnonzero(shares[0])))
@@ -225,11 +225,11 @@ class _Scan:
         self.open[pair] = False
 
     def stand(self, some: IntArray) -> BoolArray:
-        """Whether pairs behave as one without what is explained."""
+        """Whether each of some pairs behaves as one label without what is explained of it."""
         return self.pairs[some].without(self.explained[some]).as_one(self.least)
 
     def named(self, pair: int) -> int:
-        """The most specific pair at or below one with nearly all of its joint instances."""
+        """The pair to take for one: the most specific at or below it that has nearly all of it."""
         pairs, ends = self.pairs, (self.pairs.a[pair], self.pairs.b[pair])
         below = [row(self.places.below, int(end)) for end in ends]
         some = np.unique(rows(self._by_end, below[0]))
@@ -257,7 +257,7 @@ class _Scan:
 
 
 def _of_ends(pairs: Together, first: FloatArray, second: FloatArray) -> FloatArray:
-    """The numbers of both ends of each pair multiplied, the larger way round, shape (n_pairs,)."""
+    """The larger of ``first[a] second[b]`` and ``first[b] second[a]`` of each, (n_pairs,)."""
     there = first[pairs.a] * second[pairs.b]
     back = first[pairs.b] * second[pairs.a]
     return np.asarray(np.maximum(there, back))

@@ -147,7 +147,7 @@ class Scan:
         ]
 
     def run(self) -> pl.DataFrame:
-        """`FINDS`. Each find takes time that grows with the surprising pairs related to it."""
+        """The finds, as `FINDS`; each takes time that grows with the surprising pairs related."""
         strength = self._strength(np.arange(len(self.a)))
         heap = [(-g, place) for place, g in enumerate(strength.tolist())]
         heapify(heap)
@@ -175,7 +175,7 @@ class Scan:
         return np.asarray(left / self.scale[places])
 
     def explaining(self, found: pl.DataFrame, number: int) -> list[tuple[int, float]]:
-        """Earlier finds that explain part of a find, with the records explained, most first."""
+        """Numbers of earlier finds that explain part of a find, with the records, most first."""
         a, b, delta = (found[:number][name].to_numpy() for name in ("a", "b", "delta"))
         at_a, at_b = self._meets_of(found["pair"][number])
         added = np.zeros(number)
@@ -190,7 +190,7 @@ class Scan:
         return self.meets.with_all(int(self.a[place])), self.meets.with_all(int(self.b[place]))
 
     def _named(self, taken: int) -> int:
-        """The lowest pair that holds nearly all of a pair's records and leaves no excess."""
+        """The pair to name for one: the lowest with nearly all its records and no excess left."""
         rules, scale = self.rules, self.scale[taken]
         a, b = (self.meets.at_or_below(int(end[taken])) for end in (self.a, self.b))
         places = np.unique(np.concatenate([self._within(a, b), self._within(b, a)]))
@@ -217,7 +217,7 @@ class Scan:
         return np.asarray(some[first[self.a[some]] & second[self.b[some]]])
 
     def _explain(self, named: int, delta: float) -> IntArray:
-        """Let a find explain what it can of all related pairs; those that wait on, changed."""
+        """Let a find explain what it can of related pairs; those changed that still surprise."""
         at_a, at_b = self._meets_of(named)
         related = []
         for at_first, at_second in ((at_a, at_b), (at_b, at_a)):

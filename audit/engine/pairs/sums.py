@@ -11,10 +11,8 @@ import numpy as np
 from audit.base.dag import IntArray
 
 UNIT = 1 << 32
-"""Units of weight that a record alone in its group weighs. Weights are whole numbers of units, so
-that their sums are exact in any order.
-"""
-
+"""Units that a record alone in its group weighs. Weights are whole numbers of these, so that their
+sums are exact in any order."""
 EXACT = (1 << 53) // UNIT
 """So many weights have a sum that a float holds exactly."""
 PLACES_PER_KEY = 4
@@ -82,7 +80,7 @@ def counts_by_place(counts: IntArray) -> Sums:
 
 
 def weighed_sums(keys: IntArray, weight: IntArray, least: int = 0) -> IntArray:
-    """Sum of the weights of each key from 0 on, exact; at least ``least`` of them.
+    """Exact sums of the weights of each key, shape (largest key + 1,), or (``least``,) if longer.
 
     Args:
         keys: Not negative, in any order, shape (n,).

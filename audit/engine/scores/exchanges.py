@@ -58,7 +58,7 @@ class Exchanges:
         return self.forth + self.back
 
     def expected(self, a: IntArray, b: IntArray) -> FloatArray:
-        """What is expected of ``counted``, for pairs of different labels, shape (n_pairs,)."""
+        """Expected exchanges, each once in a group, of pairs of different labels, (n_pairs,)."""
         total = np.zeros(len(a))
         for term in range(self.rows.shape[0]):
             x, y = (one[[term]].toarray()[0] for one in (self.rows, self.columns))
@@ -86,7 +86,7 @@ class Exchanges:
 
 
 def least_margin(missed: IntArray, false: IntArray, a: IntArray, b: IntArray) -> IntArray:
-    """Least of the numbers of mistakes that an expectation grows with; 0 where it is 0.
+    """Least count of mistakes among the ways in which a pair may be exchanged; 0 without any.
 
     Args:
         missed: How often each label, or any of several, is missed, shape (n,).
@@ -168,7 +168,7 @@ def _each(missed: Sparse, false: Sparse) -> tuple[IntArray, IntArray, IntArray]:
 
 
 def _table(a: IntArray, b: IntArray, n: int) -> Sparse:
-    """How often each label is exchanged for each, canonical CSR."""
+    """Number of exchanges of each missed label a for each false one b, (n, n), canonical CSR."""
     counts = csr_array((np.ones(len(a), np.int64), (a, b)), shape=(n, n))
     counts.sum_duplicates()
     return counts
@@ -226,7 +226,7 @@ def count_given(
 
 
 def _apart(own: Sparse, other: Sparse, every: Sparse, closure: Sparse) -> Sparse:
-    """1 where a label is beside one of ``other``, not above it, and is above none of ``every``."""
+    """1 at labels beside one of ``other`` not above them, and with none of ``every`` below them."""
     rows, columns = row_numbers(own), own.indices.astype(np.int64)
     implied = counts_at(csr_array(every @ closure), rows, columns)
     above = np.asarray(other[rows].multiply(closure[columns]).sum(axis=1)).ravel()
@@ -276,7 +276,7 @@ def fitted(rows: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArra
 
 
 def _around(hub: int, rows: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The terms of a table that is in one row and one column; no step would end there."""
+    """The terms of a table that is in the row and column of a hub; no step would end there."""
     alone = np.zeros(len(rows))
     alone[hub] = 1.0
     return np.stack([alone, rows * (1 - alone)]), np.stack([columns * (1 - alone), alone])

@@ -43,7 +43,7 @@ class Suspects:
 
 
 def balanced(scores: Sparse, label: IntArray) -> Sparse:
-    """Scores times weights of the classes, whose mean is each label's share; rows sum to one.
+    """Scores times class weights, so that a class's mean is its share of labels; rows sum to one.
 
     Columns and rows are scaled in turn. A class that is never the label gets no score.
 
@@ -83,7 +83,7 @@ def balanced_apart(scores: Sparse, gold: Sparse) -> Sparse:
 
 
 def of_one_answer(label: IntArray, scores: Sparse) -> Suspects:
-    """Labels below another class, of instances with one label and scores that sum to one.
+    """Labels with a score below another class's: one label an instance, scores that sum to one.
 
     Args:
         label: Node of each instance, shape (n,).
@@ -104,8 +104,8 @@ def of_one_answer(label: IntArray, scores: Sparse) -> Suspects:
 def of_several_answers(gold: Sparse, scores: Sparse, above: Sparse) -> Suspects:
     """Given labels whose absence is likelier, and labels that are not given and likelier.
 
-    A label above one that is given follows from it: it does not lack, and is not judged. Classes
-    that none has a score of are left out.
+    A label above one that is given follows from it: it does not lack, and is not judged. A class
+    without a score on any instance is left out.
 
     Args:
         gold: Labels, 0/1, shape (n, n_nodes), canonical CSR.

@@ -103,7 +103,7 @@ def require_device(name: str) -> None:
 def _dense(
     scores: Sparse, threshold: float, used: IntArray, progress: Progress, device: str | None
 ) -> Sums:
-    """Instances block by block, with the functions of NumPy or, on a device, of PyTorch."""
+    """`Sums` over dense blocks of instances, by NumPy or, on a device, by PyTorch."""
     if device is None:
         return _by_blocks(np, {}, scores, threshold, used, progress)
     require_device(device)
@@ -181,7 +181,7 @@ def _add_entropies(
 
 
 def _gathered(scores: Sparse, threshold: float, used: IntArray, progress: Progress) -> Sums:
-    """Each score beside the later ones of its instance, some nodes at a time.
+    """`Sums` from each score beside the later ones of its instance, some nodes at a time.
 
     A product of matrices adds up the pairs, in its real part, and their entropies, in the other.
     """

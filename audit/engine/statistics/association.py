@@ -44,11 +44,10 @@ def poisson_p_value(observed: FloatArray, expected: FloatArray) -> FloatArray:
 def shrunk_ratio(
     observed: FloatArray, expected: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Observed over expected, shrunk toward 1, and its 95 % interval; shapes as given.
+    """Observed over expected, shrunk toward 1, and its 95 % bounds, the lower first.
 
-    Returns the ratio and the lower and upper bounds:
-
-    ``(O + 1/2) / (E + 1/2)``, and the quantiles of ``Gamma(O + 1/2, rate E + 1/2)`` (Noren,
+    Shapes as given: ``(O + 1/2) / (E + 1/2)``, and quantiles of ``Gamma(O + 1/2, rate E + 1/2)``
+    (Noren, Hopstadius and Bate 2013).
     Hopstadius and Bate 2013).
     """
     shape, rate = observed + SHRINKAGE, expected + SHRINKAGE

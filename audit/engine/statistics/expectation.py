@@ -73,7 +73,7 @@ class Expectation:
 def _terms(
     first: FloatArray, second: FloatArray, size: FloatArray, missing: FloatArray
 ) -> FloatArray:
-    """Summands of a stratum and pairs, in place of the shares of first nodes."""
+    """Expected joint records of each pair in a stratum; ``first``, the shares, is overwritten."""
     independent = first * second
     independent *= size
     np.subtract(1.0, first, out=first)
@@ -144,7 +144,7 @@ class LabelPairs:
 
     @property
     def factor(self) -> FloatArray:
-        """Observed per drawn pair of each stratum and pair of facets; that of length comes last.
+        """Observed per drawn pair, (n_strata, n_facets + 1, n_facets + 1); that of length is last.
 
         ``found`` lowers a factor at most to that of length, unless it is lower without.
         """
@@ -175,7 +175,7 @@ def label_pairs(strata: Strata, branch_of: IntArray) -> LabelPairs:
     drawn *= strata.weight[:, None, None]
     free = (share * (1 - share)).sum(axis=1)
     competing = np.where(free > 0, 1.0 - 1.0 / np.maximum(free, 1.0), 1.0)
-    return LabelPairs(facets, _observed(strata, facets), drawn, competing)
+    return LabelPairs(facets, _observed_pairs(strata, facets), drawn, competing)
 
 
 def pairs_found(
@@ -224,7 +224,7 @@ def shares(counts: IntArray, size: IntArray) -> FloatArray:
     return np.asarray(counts / np.maximum(size, 1)[:, None], np.float64)
 
 
-def _observed(strata: Strata, facets: Facets) -> FloatArray:
+def _observed_pairs(strata: Strata, facets: Facets) -> FloatArray:
     k, n_nodes = strata.labelled.shape
     observed = np.zeros((k, facets.count, facets.count))
     rest, second = np.divmod(strata.between.keys, n_nodes)

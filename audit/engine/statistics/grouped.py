@@ -85,7 +85,7 @@ class Alike:
 
     @property
     def part_of_group(self) -> IntArray:
-        """One over the records with labels of each record's group, in units of 1 / `UNIT`."""
+        """One over the number of labelled records of a record's group, in units of 1 / `UNIT`."""
         return np.rint(UNIT / np.maximum(self.size[self.group], 1)).astype(np.int64)
 
     @property
@@ -222,6 +222,7 @@ class Scales:
         return found[:, 0], found[:, 1].astype(np.int64), found[:, 2]
 
     def _scale(self, a: int, b: int, expected: float) -> tuple[float, int, float]:
+        """Of one pair what `of` gives of several; ``1, 0, 0`` where no record has it."""
         grouped = self.grouped
         joint = self._with_both(a, b)
         alone = [grouped.carrying(node) for node in grouped.below_both(a, b).tolist()]
@@ -246,14 +247,14 @@ class Scales:
         return second[self._marked[second]]
 
     def _squared(self, records: IntArray) -> FloatArray:
-        """Squared weights of some records, by stratum."""
+        """Sum of the squared weights of some records in each stratum, shape (n_strata,)."""
         grouped = self.grouped
         squares = grouped.weight[records] ** 2
         sums = np.bincount(grouped.stratum[records], squares, len(self._size))
         return sums.astype(np.float64)
 
     def _squared_of(self, node: int) -> FloatArray:
-        """The same of the records with a node; of all records for -1."""
+        """Sum of squared weights of the records with a node, of all for -1, shape (n_strata,)."""
         if node not in self._by_stratum:
             every = np.arange(len(self.grouped.group))
             some = every if node < 0 else self.grouped.carrying(node)

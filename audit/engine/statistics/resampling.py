@@ -149,7 +149,7 @@ class GroupBootstrap:
     weights: FloatArray
 
     def of(self, rows: IntArray | BoolArray) -> GroupBootstrap:
-        """The same replicates of some of the examples."""
+        """Some of the examples, with the replicates of all."""
         return GroupBootstrap(self.group[rows], self.weights)
 
     @property
@@ -189,16 +189,17 @@ class GroupBootstrap:
         """
         matrices = [self._matrix(level, levels, of) for of in (mark, ~mark)]
         parts = []
-        for some in self._blocks(levels):
+        for some in self._replicate_blocks(levels):
             marked, others = (np.asarray(matrix @ self.weights[:, some]) for matrix in matrices)
             parts.append(estimate(marked, others))
         return np.concatenate(parts, axis=1).T
 
-    def _matrix(self, level: IntArray, levels: int, of: BoolArray) -> csr_array:
-        shape = (levels, len(self.weights))
-        return csr_array((np.ones(int(of.sum())), (level[of], self.group[of])), shape=shape)
+    def _matrix(self, level: IntArray, levels: int, kept: BoolArray) -> csr_array:
+        """Number of kept examples of each level and group, shape (levels, n_groups)."""
+        shape, each = (levels, len(self.weights)), (level[kept], self.group[kept])
+        return csr_array((np.ones(int(kept.sum())), each), shape=shape)
 
-    def _blocks(self, levels: int) -> Iterator[slice]:
+    def _replicate_blocks(self, levels: int) -> Iterator[slice]:
         n, at_once = self.weights.shape[1], max(_CELLS // max(levels, 1), 1)
         return (slice(start, start + at_once) for start in range(0, n, at_once))
 
@@ -217,12 +218,10 @@ def group_bootstrap(
 
 
 def with_interval(estimates: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Value and percentile interval of estimates, each of shape (...).
+    """Value and percentile interval of estimates, each of shape (...); NaN where the value is.
 
     Args:
         estimates: Shape (1 + replicates, ...), as `GroupBootstrap` gives them.
-
-    Where the value is NaN, so is its interval.
     """
     low, high = percentile_interval(estimates[1:])
     undefined = np.isnan(estimates[0])

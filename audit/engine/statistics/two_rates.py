@@ -96,7 +96,7 @@ class TwoSides:
 
     @property
     def shares(self) -> FloatArray:
-        """Both shares, shape (2, n); 0 of no instances."""
+        """Shares here and elsewhere, shape (2, n); 0 of no instances."""
         return np.asarray(self.k / np.maximum(self.n, 1))
 
     @property
@@ -155,7 +155,7 @@ def two_sides(
 def _side(
     counted: Sparse, among: Sparse, of: IntArray, group: IntArray
 ) -> tuple[IntArray, GroupSums]:
-    """How many of one side count, and the sums over its groups."""
+    """How many instances of one side count, of each column, and the sums over its groups."""
     _, number = np.unique(group, return_inverse=True)
     each = np.ones(len(group), np.int64), (number, np.arange(len(group)))
     by_group = csr_array(each, shape=(number.max(initial=-1) + 1, len(group)))
@@ -195,7 +195,7 @@ def means_apart(
 
 
 def _p_of_distance(distance: float, error: float, freedom: int) -> float:
-    """Two-sided p value by Student's distribution; without an error only 0 is no distance."""
+    """Two-sided p value by Student's distribution; without an error 1 at distance 0, else 0."""
     if not error:
         return float(not distance)
     return 2 * float(stdtr(freedom, -abs(distance) / error))
@@ -342,7 +342,7 @@ def mean_loss(
 
 
 def _mean_and_variance(counts: IntArray) -> tuple[float, float]:
-    """The mean of values, and its variance if they were drawn one by one."""
+    """The mean of values 0, 1 and so on that occur so often, and its variance if each is drawn."""
     values, n = np.arange(len(counts)), int(counts.sum())
     mean = float(counts @ values) / n
     return mean, float(counts @ (values - mean) ** 2) / n**2
