@@ -269,7 +269,7 @@ def _tool(one: Any) -> str:
 
 
 def _of_runs(told: Row) -> Verdict:
-    """How many runs there are, and what the last lists that the one before it does not."""
+    """How many runs, how the last stands, and how many findings are new to it, gone or persist."""
     step, status = told["steps"][-1], told["runs"][-1]["status"]
     head = f"{len(told['runs']):,} runs of {told['hierarchy']}; the last: {words.STATUS[status]}"
     found = (

@@ -167,7 +167,7 @@ class Imprint:
     exact: bool = False
 
     def named(self, data: Row) -> str:
-        """The title that was given, else the policy's, else the name of what was read; or empty.
+        """Its own title, else the policy's (``data["title"]``), else the name of what was read, or "".
 
         >>> Imprint(name="release_2").named({"title": ""})
         'release_2'

@@ -124,7 +124,7 @@ def _refuse_no_moment() -> None:
 
 @contextmanager
 def _ended_as_by_ctrl_c() -> Iterator[None]:
-    """Let SIGTERM, and a terminal that closes, end the program as Ctrl-C does: it cleans up."""
+    """While open, SIGTERM and SIGHUP do as SIGINT; in the main thread alone, if at their default."""
     names = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
     signals = [getattr(signal, name) for name in names if hasattr(signal, name)]
     if threading.current_thread() is not threading.main_thread():

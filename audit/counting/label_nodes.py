@@ -37,7 +37,7 @@ def label_counts(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def summed_counts(counts: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Sum of the label counts of several batches, sorted by label."""
+    """Sum of the rows of several batches for each of `KEYS`, sorted by them, nulls last."""
     together = pl.concat([pl.DataFrame(schema=LABELS), *counts])
     return together.group_by(KEYS).agg(pl.col("rows").sum()).sort(KEYS, nulls_last=True)
 

@@ -310,8 +310,8 @@ class Request:
         return rows_in(frame, columns, used, 0, self.table).filter(pl.col("refused").is_null())
 
     def _tried(self, options: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-        """Options that read the data, those offered and what is asked then, and what they read;
-        none, and why, where they do not."""
+        """Options that read the data, with those that an error offers, and what they read; no
+        options, and why, where they do not."""
         if not options:
             return {}, ""
         request = self.with_options(options)

@@ -79,10 +79,10 @@ class Title:
     @property
     def others(self) -> int:
         """Number of its marks of the kind ``other``."""
-        return sum(map(_is_other, self.marks))
+        return sum(map(_begins_as_other, self.marks))
 
 
-def _is_other(mark: str) -> bool:
+def _begins_as_other(mark: str) -> bool:
     return re.match(r"other\b|not elsewhere|nec", mark) is not None
 
 
@@ -162,7 +162,9 @@ class CatchAlls:
             if any_of.search(self._titles[node].lower()):
                 if kind := self.kind(node):
                     marks = self._title(node).marks
-                    of_kind = (mark for mark in marks if _is_other(mark) == (kind == "other"))
+                    of_kind = (
+                        mark for mark in marks if _begins_as_other(mark) == (kind == "other")
+                    )
                     yield node, kind, f"title: {next(of_kind, marks[0])}"
                 elif word := self._word(node, words):
                     yield node, "other", f"word: {word}"

@@ -174,7 +174,7 @@ def _lone_pairs(hierarchy: Hierarchy) -> tuple[IntArray, IntArray]:
 
 
 def _missing_titles(hierarchy: Hierarchy) -> Cases:
-    """Nodes without a title, where most have one."""
+    """Stated nodes without a title, if more than half of the stated ones have one."""
     own = _stated(hierarchy)
     missing = _untitled(hierarchy) & own
     return _named(hierarchy, np.flatnonzero(missing)) if 2 * missing.sum() < own.sum() else ()

@@ -240,11 +240,11 @@ class _Telling:
         last = self.rounding.bins(self.columns[part].total)
         end = math.inf if last.total is None else last.total - last.width
         told = (n >= self.rounding.least) & (k > self.rounding.width) & (k < n) & (k < end)
-        made = shares(k, n, self.rounding.width, self._weighs(column, n))
+        made = shares(k, n, self.rounding.width, self._effective_or(column, n))
         return Estimates(*(np.where(told, one, np.nan) for one in made))
 
-    def _weighs(self, column: Column, of: FloatArray) -> FloatArray:
-        """The effective numbers that a column names, else those of ``of``."""
+    def _effective_or(self, column: Column, of: FloatArray) -> FloatArray:
+        """The effective numbers that a column names; ``of`` where it names none, or they are NaN."""
         weighs = self.number(column.effective) if self._has(column.effective) else of
         return np.where(np.isnan(weighs), of, weighs)
 
@@ -257,7 +257,7 @@ class _Telling:
         beside = self.columns[column.of[1]]
         supports = [self.number(name) for name in beside.of if beside.kind == "factor"]
         told = (k >= LEAST_RATIO * self.rounding.width) & (expected > 0)
-        made = ratios(k, expected, self.rounding.width, supports, self._weighs(column, k))
+        made = ratios(k, expected, self.rounding.width, supports, self._effective_or(column, k))
         return Estimates(*(np.where(told, one, np.nan) for one in made))
 
     def _factor(self, column: Column) -> FloatArray:

@@ -99,7 +99,7 @@ class Explanations(FileAnalysis):
         return Found(frames, self._facts(labels), examples)
 
     def _alignment(self, rows: pl.DataFrame, seed: int) -> Mapping[str, pl.DataFrame]:
-        """The tables ``alignment, oracles, accuracy`` and, if models are compared, ``models``."""
+        """``alignment, oracles, accuracy``, and ``models`` if a reference or sizes are set."""
         settings, kind = self.settings, self.attributions.kind
         aligned = alignment.aligned_rows(
             rows, kind, settings.informed, draws=settings.draws, seed=seed

@@ -266,14 +266,14 @@ def _ignored(
         data_user="Do not rely on the model here for texts that may lack such words.",
         strength=-row["concordance_difference"],
         beyond=times_limit(-row["concordance_high"], LEAST_CONCORDANCE),
-        parts=_by_method(examples, _below(node, tree)),
+        parts=_split_by_method(examples, _below(node, tree)),
         folded_into=folded_into,
         cases=cases,
     )
 
 
-def _by_method(examples: pl.DataFrame, below: pl.Expr) -> tuple[Part, ...]:
-    """Concordance of each method, as it is, the lowest first."""
+def _split_by_method(examples: pl.DataFrame, below: pl.Expr) -> tuple[Part, ...]:
+    """Mean concordance of each method, below and elsewhere; the largest shortfall below first."""
     value = pl.col("concordance")
     each = (
         examples.drop_nulls("method")

@@ -334,7 +334,7 @@ def sound_rows(
 
 
 def _flag(rows: pl.DataFrame, name: str, where: object) -> pl.Expr:
-    """Whether each row has the flag: it is true, 1, or the label that is the row's target."""
+    """Whether a row is flagged; a whole column is true and false, 0 and 1, or labels as targets."""
     value, targets = pl.col(name).str.to_lowercase(), {*rows["target"].drop_nulls()}
     written = {*rows[name].drop_nulls().str.to_lowercase()}
     if written <= {"true", "false"}:

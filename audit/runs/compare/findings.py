@@ -83,7 +83,8 @@ def finding_changes(of: Releases, pairs: pl.DataFrame) -> pl.DataFrame:
 
     A finding is new if it is reported in NEW and OLD does not have it, not even folded into
     another, and a test says that the two differ; gone is the reverse. Of one that both have it is
-    worse or better, by its effect. All tests are corrected together.
+    worse or better, by its effect. Where no test says so, the first two are ``limit``, the others
+    ``same``. All tests are corrected together; on the same data nothing is tested.
 
     Args:
         pairs: Changes of all pairs that were tested.
