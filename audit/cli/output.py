@@ -124,7 +124,7 @@ def _refuse_no_moment() -> None:
 
 @contextmanager
 def _ended_as_by_ctrl_c() -> Iterator[None]:
-    """While open, SIGTERM and SIGHUP do as SIGINT; in the main thread alone, if at their default."""
+    """While open, SIGTERM and SIGHUP do as SIGINT: in the main thread, if at their default."""
     names = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
     signals = [getattr(signal, name) for name in names if hasattr(signal, name)]
     if threading.current_thread() is not threading.main_thread():

@@ -79,10 +79,11 @@ class Title:
     @property
     def others(self) -> int:
         """Number of its marks of the kind ``other``."""
-        return sum(map(_begins_as_other, self.marks))
+        return sum(map(_says_other, self.marks))
 
 
-def _begins_as_other(mark: str) -> bool:
+def _says_other(mark: str) -> bool:
+    """Whether a mark says "other" or "not elsewhere", and not "unspecified"."""
     return re.match(r"other\b|not elsewhere|nec", mark) is not None
 
 
@@ -163,7 +164,7 @@ class CatchAlls:
                 if kind := self.kind(node):
                     marks = self._title(node).marks
                     of_kind = (
-                        mark for mark in marks if _begins_as_other(mark) == (kind == "other")
+                        mark for mark in marks if _says_other(mark) == (kind == "other")
                     )
                     yield node, kind, f"title: {next(of_kind, marks[0])}"
                 elif word := self._word(node, words):

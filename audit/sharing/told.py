@@ -244,7 +244,7 @@ class _Telling:
         return Estimates(*(np.where(told, one, np.nan) for one in made))
 
     def _effective_or(self, column: Column, of: FloatArray) -> FloatArray:
-        """The effective numbers that a column names; ``of`` where it names none, or they are NaN."""
+        """Effective numbers that a column names; ``of`` where it names none, or they are NaN."""
         weighs = self.number(column.effective) if self._has(column.effective) else of
         return np.where(np.isnan(weighs), of, weighs)
 

@@ -28,7 +28,7 @@ BRANCHES = schema(("node", pl.String), ("below", pl.List(pl.String)))
 
 
 def node_changes(of: Releases) -> pl.DataFrame:
-    """Compare the supports of common nodes that either release uses; the root is never `changed`."""
+    """Compare the supports of common nodes that a release uses; the root is never ``changed``."""
     table = of.common
     counts, known = Counts.read(table, "support", of), table["alike"].to_numpy()
     tested = known & counts.tested
