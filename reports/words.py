@@ -167,7 +167,7 @@ class Imprint:
     exact: bool = False
 
     def named(self, data: Row) -> str:
-        """Its own title, else that of the policy in ``data``, else the name of what was read; or "".
+        """Its own title, else the policy's in ``data``, else the name of what was read; or "".
 
         >>> Imprint(name="release_2").named({"title": ""})
         'release_2'

@@ -163,9 +163,7 @@ class CatchAlls:
             if any_of.search(self._titles[node].lower()):
                 if kind := self.kind(node):
                     marks = self._title(node).marks
-                    of_kind = (
-                        mark for mark in marks if _says_other(mark) == (kind == "other")
-                    )
+                    of_kind = (mark for mark in marks if _says_other(mark) == (kind == "other"))
                     yield node, kind, f"title: {next(of_kind, marks[0])}"
                 elif word := self._word(node, words):
                     yield node, "other", f"word: {word}"
