@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import audit
 from fixtures.coded import icd9cm
 from fixtures.labelled import labelled, repeated, tree
+from fixtures.predicted import predicted
 
 Labels = Mapping[str, Sequence[str]]
 
@@ -207,6 +209,35 @@ def test_a_pair_whose_nodes_explain_it_is_not_told(old: audit.AuditResult) -> No
     assert row["q_value"] < 1e-6
     assert row["nodes_p_value"] > 0.001
     assert standing_pairs(comparison) == set()
+
+
+@cache
+def modelled(right: int, n: int = 400) -> audit.AuditResult:
+    """Instances with asthma, of which a model scores so many right and the others as a cough."""
+    labels = repeated([(n, ["asthma"])])
+    data = labelled(tree(*BODY), labels)
+    scores = {one: {"asthma" if i < right else "cough": 1.0} for i, one in enumerate(labels)}
+    return audit.run_audit(data, predictions=predicted(data, scores))
+
+
+def test_a_model_that_is_right_more_often_has_changed() -> None:
+    same, better = (audit.compare_runs(modelled(360), modelled(n)) for n in (360, 390))
+    kept, moved = (one.model.metrics.drop_nulls(("low", "high")) for one in (same, better)
+                   if one.model)  # fmt: skip
+
+    assert better.shared()["totals"]["metrics"] > 0
+    assert len(kept) == (kept["low"] == kept["high"]).sum() > 0
+    assert (moved["low"] < moved["high"]).any()
+
+
+def test_a_model_is_another_by_its_own_file_and_has_not_changed_by_one_instance_more() -> None:
+    run = modelled(360)
+    own, policy = (replace(run, inputs=({"role": role, "path": "x", "sha256": "0"},))
+                   for role in ("predictions", "policy"))  # fmt: skip
+    found = [audit.compare_runs(run, other) for other in (own, policy, modelled(361, 401))]
+
+    assert [one.model and one.model.predictions for one in found] == ["differ", "same", "differ"]
+    assert [one.changed for one in found] == [True, False, False]
 
 
 def test_a_moved_node_is_an_edit_and_not_a_change_of_the_data(old: audit.AuditResult) -> None:

@@ -235,6 +235,8 @@ def test_what_the_reference_could_not_have_is_told_apart_and_stands_before_what_
     assert new.worst()["id"][0] == "sibling_exclusive:bird:fish"
     told = [one for check in new.shared()["checks"] for one in check["findings"]]
     assert {one["id"]: (one["known"], one["unasked"]) for one in told} == states
+    since = {one["name"]: one["known"] for one in new.shared()["since_reference"]["checks"]}
+    assert (since["sibling_exclusive"], since["duplicates"]) == (1 if asked else None, 1)
 
 
 RULES: dict[str, dict[str, Any]] = {

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from audit import AuditResult, CheckResult, Finding
-from audit.base.declared import Columns, count, share
+from audit.base.declared import Columns, chance, count, share, text
 from audit.results.binned import told_check, told_findings, told_metrics
 from audit.results.finding_lines import EXACTLY
 from audit.results.findings import Part, Severity
+from audit.results.printed import decimals_of
 from audit.results.view import finding_view
 from audit.sharing.told import Rounding
+from audit.sharing.words import share_said
 from fixtures import results
 
 
@@ -218,6 +220,23 @@ def test_a_share_of_few_or_of_all_but_few_is_not_told() -> None:
         assert told(metric("accuracy", k / 1000, scope="a")) == []
 
 
+def test_a_mean_is_told_in_steps_and_a_ratio_of_sums_in_those_of_half_as_many() -> None:
+    for name, parameters, n, value in (
+        ("hierarchical_f1", {"average": "macro"}, 1000, 0.44),
+        ("hierarchical_f1", {"average": "micro"}, 1000, 0.45),
+        ("f1", {}, 1000, 0.45),
+        ("hierarchical_f1", {"average": "macro"}, 105, 0.4),
+        ("f1", {}, 105, None),
+    ):
+        assert told(metric(name, 0.433, n, parameters=parameters))[0]["value"] == value, name
+
+
+def test_percentages_have_decimals_by_what_they_are_of_and_none_is_all_but_all() -> None:
+    assert [decimals_of(n) for n in (None, 999, 1000, 9999, 10_000)] == [0, 0, 1, 1, 2]
+    shares = (0.004, 0.02, 0.988, 0.996, 1.0)
+    assert [share_said(one, 805, TENS) for one in shares] == ["<1%", "2%", "99%", ">99%", "100%"]
+
+
 def test_a_net_share_is_the_difference_of_told_shares() -> None:
     recovered = metric("recovered", 0.5, low=0.46, high=0.54)
     lost = metric("lost", 0.2, low=0.17, high=0.23)
@@ -251,3 +270,10 @@ def test_three_parts_of_few_are_told_behind_those_of_many(
     assert [part.nodes[0] for part in found.parts] == shown
     assert (found.more_parts, found.evidence["instances"], found.touched) == (more, 95, 95)
     assert told_check(check, TENS).denominator == 995
+
+
+def test_what_a_test_found_on_few_stays_behind_whatever_is_said_before_the_count() -> None:
+    kinds = Columns(text("label"), count("instances"), chance("p"))
+    found = finding(evidence={"label": "x", "instances": 4, "p": 0.01})
+    told = told_check(check(found, evidence=kinds), TENS)
+    assert (told.findings, told.not_told) == ((), True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from audit.analyses.concepts import declared as of_concepts
 from audit.analyses.entailment import declared as of_tuples
 from audit.analyses.explanations import declared as of_explanations
 from audit.analyses.preference import analysis as of_answers
+from audit.base import declared
 from audit.base.declared import NONE, Columns, Table, chance, count, share, text
 from audit.base.errors import InputError
 from audit.results.parts import AnalysisPart
@@ -76,6 +78,8 @@ def test_counts_are_told_in_bins_and_what_a_test_says_is_not() -> None:
     assert (row["n"], row["k"], row["share"]) == (125, 65, 65 / 125)
     assert row["low"] < row["share"] < row["high"]
     assert row["verdict"] is row["q"] is None
+    (row,) = rows([(123, 121)])
+    assert (row["n"], row["k"], row["share"]) == (125, 125, None)
 
 
 def of_classes(rule: Table, one: np.random.Generator, other: np.random.Generator) -> pl.DataFrame:
@@ -128,6 +132,14 @@ def test_rows_are_listed_by_what_is_told_and_then_by_name() -> None:
     ]
 
 
+def test_counts_alone_stand_from_the_greatest_and_names_alone_decide_between_equals() -> None:
+    rule = Table(Columns(count("n"), declared.whole("depth"), text("name")), order="n")
+    frame = pl.DataFrame({"n": [32, 39, 35], "depth": [3, 1, 2], "name": [*"abc"]})
+    for order, names in (("n", "abc"), ("depth", "bca")):
+        told = shared_rows(frame, replace(rule, order=order), Rounding(10, TOTALS))
+        assert "".join(row["name"] for row in told) == names
+
+
 def test_rows_that_are_not_there_for_a_count_stay() -> None:
     (row,) = rows([(4, 2)], replace(RULE, listed=""))
     assert (row["name"], row["n"], row["share"]) == ("f", 5, None)
@@ -148,6 +160,19 @@ def test_facts_within_a_fact_are_of_its_kind() -> None:
     assert shared_facts(facts, kinds, Rounding(10)) == {
         "texts": 35, "refused": {"blank": 5}, "most": None, "kind": "x", "limits": {"a": 0.5},
     }  # fmt: skip
+
+
+def test_a_ratio_has_the_interval_of_its_count_and_of_the_bins() -> None:
+    kinds = Columns(count("k n"), declared.ratio("ratio", of="k n", ends="low high"))
+    told = shared_facts({"k": 123, "n": 61, "ratio": 2.0, "low": 1.0}, kinds, Rounding(10, TOTALS))
+    low = 125 / 65 / math.exp(1.96 * math.sqrt(1 / 125 + 100 / 12 / 125**2))
+    assert told == pytest.approx({"k": 125, "n": 65, "ratio": 125 / 65, "low": low})
+
+
+def test_an_estimate_is_told_where_the_counts_that_are_there_are_large() -> None:
+    kinds = Columns(count("n m"), declared.estimate("e", n="n m", reason="So."))
+    for facts, told in (({"n": 123}, 0.12), ({"n": 123, "m": 40}, None), ({"n": 40}, None)):
+        assert shared_facts(facts | {"e": 0.1234}, kinds, Rounding(10, TOTALS))["e"] == told
 
 
 def test_a_fact_needs_a_kind() -> None:
