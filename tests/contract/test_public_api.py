@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import audit
@@ -137,3 +138,21 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
 
 def test_a_name_loads_what_it_needs_on_first_use() -> None:
     assert "polars" in loaded_by("import audit; audit.Hierarchy")
+
+
+def test_numbers_by_name_are_those_of_the_shared_view_each_under_a_name_of_its_own() -> None:
+    tree = {"top": {"a?": {"x": {}, "y": {}}, "a!": {"z": {}, "w": {}}}}
+    rows = pl.DataFrame({"id": [f"i{n}" for n in range(80)], "label": ["x", "y", "z", "w"] * 20})
+    dataset = audit.load_labels(rows, tree)
+    result = audit.run_audit(dataset, predictions=audit.load_predictions(rows, dataset))
+    numbers, shared = result.as_metrics(), result.shared()
+    told = [one for one in shared["metrics"] if one["value"] is not None]
+    checks = [one for one in shared["checks"] if one["status"] != "not_applicable"]
+    f1 = "metric/hierarchical_f1/a_/average_micro"
+
+    assert len(numbers) == 1 + len(checks) + len(told)
+    assert numbers["instances"] == 80
+    assert {numbers[f"findings/{one['name']}"] for one in checks} == {
+        one["total"] for one in checks
+    }
+    assert numbers[f1] == numbers[f"{f1}_again1"] == 1

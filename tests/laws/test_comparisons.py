@@ -79,6 +79,9 @@ def test_what_was_planted_is_found_and_nothing_else(
     }
     assert row["low"] < 0.15 < row["high"]
     assert row["q_value"] < 1e-6
+    told = comparison.shared()
+    for name in ("nodes", "pairs"):
+        assert told[name]["family"] == getattr(comparison, name)["q_value"].count()
 
 
 def test_siblings_of_which_one_is_used_for_the_other_are_told_once() -> None:
@@ -459,6 +462,7 @@ def test_codes_that_stand_in_no_list_are_left_out() -> None:
     comparison = audit.compare_runs(*runs)
     told = comparison.shared()
 
+    assert comparison.causes[1]["statement"].startswith("Same hierarchy, but for 1 unlisted code ")
     assert comparison.edits["node"].to_list() == ["718.60"]
     assert told["edits"]["rows"] == []
     assert set(told["edits"]["totals"].values()) == {0}

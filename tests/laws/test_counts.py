@@ -227,3 +227,13 @@ def test_what_is_asked_of_pairs_is_the_same_of_a_run_that_was_read_back(
     for ask in ASKED:
         for pairs in (result.pairs, read.pairs):
             assert ask(pairs).collect().equals(ask(whole))
+
+
+def test_frequent_pairs_are_of_the_first_eight_depths_below_the_root() -> None:
+    tree = dict[str, Any]()
+    for depth in range(12, 0, -1):
+        tree = {f"n{depth}": tree, f"m{depth}": {}}
+    labels = [["n12", "m12", "m6", "m1"]] * 30
+    pairs = audit.run_audit(audit.load_labels(labels, {"top": tree})).exact()["overview"]
+
+    assert [one["depth"] for one in pairs["frequent_pairs"]] == [1, 6]
