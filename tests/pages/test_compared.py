@@ -72,6 +72,20 @@ def test_numbers_are_written_by_their_kinds(shared: dict[str, Any]) -> None:
     assert " to " in apart
 
 
+def test_checks_of_which_findings_changed_are_told(shared: dict[str, Any]) -> None:
+    checks = [{**one, "status_old": one["status_new"]} for one in shared["checks"]]
+    edits = {**shared["edits"], "rows": shared["edits"]["rows"][1:]}
+    shown = named(chapters({**shared, "checks": checks, "edits": edits}))
+    told = [
+        one["name"].replace("_", " ")
+        for one in checks
+        if any(n for name, n in one["changes"].items() if name not in ("same", "not_asked"))
+    ]
+
+    assert [row[0].text for row in shown["Checks whose result changed"].rows] == told
+    assert shown["Edits of the hierarchy"].more == 1
+
+
 def test_two_runs_of_one_dataset_differ_in_nothing() -> None:
     same = comparison_html(compare_runs(RUNS[0], RUNS[0]).shared())
 

@@ -118,6 +118,22 @@ def test_every_figure_is_well_formed_and_inert(
         assert not any(name.startswith("on") or "href" in name for name in names)
 
 
+def test_colours_are_of_series_and_signs_and_dots_on_the_line_of_their_name() -> None:
+    of = [("a", "x", 0.25, -0.5), ("b", "x", 1.0, 0.25), ("a", "y", 0.5, 0.5)]
+    given = [dict(zip(("node", "name", "share", "apart"), row, strict=True)) for row in of]
+    dots = figures.Dots(value="share", name="node", series="name")
+    matrices = (figures.Matrix("", (), "name", "node", value) for value in ("share", "apart"))
+    drawn, shares, signs = (str(draw(one, OF, given, None)) for one in (dots, *matrices))
+    first, second = re.findall(r'class="axis line" d="M[\d.]+ ([\d.]+)L', drawn)
+
+    assert re.findall(r'circle class="(.*?)".* cy="(.*?)"', drawn.replace("<", "\n"))[2:] == [
+        ("s0", first), ("s1", first), ("s0", second),
+    ]  # fmt: skip
+    assert re.findall(r">([^<]*%)<", drawn) == ["0%", "50%", "100%"]
+    assert re.findall('rect class="(.*?)"', shares) == ["s0", "s0", "s0"]
+    assert re.findall('rect class="(.*?)"', signs) == ["s0", "s1", "s1"]
+
+
 @given(rows, st.integers(1, 3))
 def test_a_table_shows_its_first_rows_and_says_how_many_more(
     given: list[dict[str, Any]], first: int

@@ -177,6 +177,40 @@ def test_the_model_is_told_in_lines_and_by_level() -> None:
     assert core.model_lines(results.empty_result().shared()) == []
 
 
+def test_a_verdict_is_on_the_checks_that_apply_and_the_answers_there_are() -> None:
+    view = results.model_result().shared()
+    row, checks = view["overview"]["answered"][0], {one["name"]: one for one in view["checks"]}
+    view["ledger"]["predictions"]["single_label"], row["branches"] = True, ["pet"]
+    head, lines, applied = findings.verdict(view), core.model_lines(view), len(checks)
+    applied -= [one["status"] for one in view["checks"]].count("not_applicable")
+    checks["model_confuses"] |= {"status": "not_applicable", "reason": "why"}
+    row["branches"] = []
+
+    assert f" of {applied} checks " in head.head
+    judged = "Nothing of the model could be judged: why."
+    assert findings.verdict(view).sentences == (*head.sentences, judged)
+    assert lines == [*core.model_lines(view), "Branches here: Animal (pet)."]
+    row["answers"] = 0
+    assert core.model_lines(view) == []
+
+
+def test_a_share_that_moved_is_told_once() -> None:
+    view = results.judged_result().shared()
+    id, moved = view["worst"][0], {"effect": "share", "before": 0.1, "now": 0.3}
+    view["since_reference"]["findings"] = [{**moved, "id": one} for one in (id, twin_of(id))]
+
+    assert [one["id"] for one in findings.moved(view)] == [id]
+
+
+def test_rules_on_persons_hold_where_a_column_says_who_they_are() -> None:
+    view = results.sample_result().shared()
+    for person in ({}, {"sex": "sex"}):
+        view["policy"] |= {"person": person, "person_rules": [{}, {}]}
+        _, folded = core.of_view(view)
+        assert all(one.folded for one in folded)
+        assert any("2 rules on the sex" in one.lead for one in folded) == bool(person)
+
+
 def test_a_notebook_shows_the_bytes_of_the_file_in_a_sandbox(tmp_path: Path) -> None:
     result = results.hostile_result()
     reports.write_html(result, tmp_path / "report.html")

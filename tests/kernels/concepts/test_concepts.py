@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from scipy.linalg import null_space, orth, sqrtm
 
 from audit.analyses.concepts import facets as of_facets
+from audit.analyses.concepts.beside_tests import layer_rows
 from audit.analyses.concepts.facets import FACETS, Described, describe, facets_from_depths
 from audit.analyses.concepts.probes import Ablation, fit, inlp, leace, quiet_fits
-from audit.analyses.concepts.tests_of_concepts import KEYS, points_of
+from audit.analyses.concepts.tests_of_concepts import KEYS, Scene, pair_answers, points_of
 from audit.analyses.concepts.verdicts import parts_of
 from audit.base.errors import InputError
 from fixtures.examples import examples
@@ -200,6 +201,35 @@ def test_the_most_frequent_classes_are_cut_first(counts: list[int]) -> None:
     assert sum(left) <= max(60, 4 * len(counts))
     if sum(left) < sum(counts):
         assert sum(min(n, cut + 1) for n in counts) > 60
+
+
+def scene(classes: Sequence[str], like: Sequence[str] = ()) -> tuple[Scene, pl.DataFrame]:
+    """Classes of eight instances each, two in every quarter, told apart by their concepts; those
+    that are judged of the first ones look like others."""
+    labels = [[one] for one in classes for _ in range(8)]
+    found = described(labels)
+    rows, quarter = found.draw([str(row) for row in range(len(labels))], 0)
+    looks = [dict(zip(classes, like, strict=False)).get(one, one) if q % 2 == 0 else one
+             for (one,), q in zip((labels[row] for row in rows), quarter, strict=True)]  # fmt: skip
+    z = np.array([[float(letter in one) for letter in "hvropcf"] for one in looks])
+    pairs = [str(row % 8) for row in range(len(labels))]
+    nothing = {"pair": pairs, "prediction": pl.Series([None] * len(labels), dtype=pl.String)}
+    return Scene(found, 0, rows, quarter, z), pl.DataFrame({"labels": labels, **nothing})
+
+
+def test_a_pair_is_answered_where_all_concepts_are() -> None:
+    classes = ["".join(one) for one in WORLD]
+    ((*_, right, judged),) = pair_answers(*scene(classes, ["hrf"]), first=True)
+
+    assert judged == [4] * 18
+    assert right == [0] + [4] * 17
+
+
+def test_two_classes_are_read_together_too() -> None:
+    rows = [*layer_rows(scene(["hrc", "hrf"])[0])]
+    assert [(row["measure"], row["value"]) for row in rows] == [
+        (name, 1) for name in ("probe", "direct", "composed", "product", "nmi")
+    ]
 
 
 LABELS = pl.Series([["".join(one)] for one in WORLD for _ in range(2)])

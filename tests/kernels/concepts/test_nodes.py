@@ -83,17 +83,18 @@ def test_siblings_of_one_vector_are_not_separated_but_by_an_earlier_layer() -> N
 
 
 def test_of_several_siblings_the_hardest_is_told() -> None:
-    wide = tree("a b c d < one", "e < two", "one two < all")
-    looks = {"a": 0.0, "b": 6.0, "c": 2.0, "d": 2.2, "e": -6.0}
+    wide = tree("a b c d e f g h i j k l m < one", "n < two", "one two < all")
+    looks = dict(zip("abcdefghijklmn", 6 * np.eye(14), strict=True))
+    looks["m"] = looks["l"] + 0.2
     labels = [[leaf] for leaf in looks for _ in range(40)]
-    z = np.array([[looks[leaf], 0.0] for leaf, *_ in labels])
+    z = np.array([looks[leaf] for leaf, *_ in labels])
     z += np.random.default_rng(0).normal(scale=0.3, size=z.shape)
     nothing = {"answers": pl.lit(None, pl.List(pl.String)), "group": pl.lit(None, pl.String)}
-    table = pl.DataFrame({"id": [f"i{row}" for row in range(200)], "labels": labels})
+    table = pl.DataFrame({"id": [f"i{row}" for row in range(len(z))], "labels": labels})
     found = node_frame(wide, {"last": z}, "last", table.with_columns(**nothing), range(2))
     told = dict(found.select("node", "sibling").iter_rows())
 
-    assert (told["c"], told["d"]) == ("d", "c")
+    assert (told["l"], told["m"]) == ("m", "l")
 
 
 def test_what_answers_confuse_is_unused_and_what_is_not_known_says_nothing() -> None:

@@ -21,6 +21,7 @@ from audit.analyses.entailment.answers import (
 )
 from audit.analyses.entailment.dataset import EVENT, HYPERNYM, NOUN
 from audit.analyses.entailment.generation import measure_generation, rating_tables
+from audit.analyses.entailment.quality import agreement
 from audit.base.errors import InputError, SchemaError
 from audit.base.plurals import filled
 from audit.base.progress import silent
@@ -278,6 +279,14 @@ def test_ties_and_labels_against_the_votes_are_counted_apart() -> None:
     assert told("weak_label", tuples, "tuples", "of", "ties", "against") == [
         [(NOUN,), "error", 3, 5, 1, 2, [0, 1, 2]]
     ]
+
+
+def test_two_votes_are_the_fewest_that_agree() -> None:
+    rows = [("h", NOUN, "h", concept, True) for concept in "abc"]
+    votes = {"votes_valid": pl.Series([2, 1, 1]), "votes": pl.Series([2, 2, 1])}
+    found = agreement(stated(rows).with_columns(**votes)).filter(relation=NOUN)
+
+    assert found.filter(measure="pairwise").select("tuples", "votes", "value").row(0) == (2, 4, 0.5)
 
 
 def test_what_a_generation_set_lacks_and_has_too_much() -> None:

@@ -63,6 +63,9 @@ def test_the_example_of_the_specification() -> None:
     assert found["graph_lint"] == []
     drawn = graph["graph_neighbourhoods"].select("child", "parent", "valid").rows()
     assert sorted(drawn) == [("a", "b", 1), ("a", "c", 0), ("b", "c", 1), ("c", "a", 1)]
+    both = hypernyms(("a", "b", True), ("a", "b", False), ("c", "d", True))
+    drawn = both["graph_neighbourhoods"].select("child", "parent", "valid", "invalid").rows()
+    assert drawn == [("a", "b", 1, 1)]
 
 
 @examples(25)
@@ -159,7 +162,8 @@ def test_each_relation_is_linted_with_cycles_made_one_node() -> None:
 
 def misfits(relation: str, head: str, instance: str, concept: str, tail: str) -> pl.DataFrame:
     tuples = stated([(head, relation, instance, concept, True)])
-    return mismatched(tuples.with_columns(tail=pl.lit(tail))).select("fault", "proposed")
+    found = mismatched(tuples.with_columns(tail=pl.lit(tail)))
+    return found.select("fault", "proposed", "column")
 
 
 TAILS = [
@@ -194,7 +198,8 @@ TAILS = [
 def test_a_tail_fits_or_is_told_with_what_would_fit() -> None:
     for row in TAILS:
         *elements, fault, proposed = row
-        assert misfits(*elements).rows() == ([] if fault is None else [(fault, proposed)])
+        column = "instance" if fault in ("head_lacks_instance", "instance_not_head") else "tail"
+        assert misfits(*elements).rows() == ([] if fault is None else [(fault, proposed, column)])
 
 
 WORDS = st.lists(st.sampled_from(["a", "an", "dog", "do", "g", "owl"]), min_size=1, max_size=5)

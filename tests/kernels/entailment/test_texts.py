@@ -204,6 +204,12 @@ def test_without_splits_a_shortcut_never_learns_from_its_own_fold() -> None:
     assert values(measured(told, model(told), model="concept_alone"))["roc_auc"] > 0.9
 
 
+def test_a_random_answer_is_as_often_yes_as_no() -> None:
+    tuples = stated((f"head {k}", NOUN, f"instance {k}", "concept", True) for k in range(1000))
+    found = measured(tuples, model(tuples), model="random", measure="accuracy")
+    assert found["value"].to_list() == pytest.approx([0.5], abs=0.05)
+
+
 def test_what_was_not_answered_is_counted_and_not_measured() -> None:
     test, third = sample().filter(split="test"), pl.int_range(pl.len()) % 3
     said = pl.when(third == 0).then(test["valid"])
