@@ -222,3 +222,14 @@ def test_a_notebook_shows_the_bytes_of_the_file_in_a_sandbox(tmp_path: Path) -> 
     assert frame
     assert unescape(frame[1]) == (tmp_path / "report.html").read_text("utf-8")
     assert len(repr(shown)) < 100
+
+
+def test_exact_numbers_stand_as_they_are_and_their_page_has_no_digest() -> None:
+    view = results.set_valued_result().exact()
+    exact = html_text(view, Imprint(exact=True), paper=True)
+
+    assert "511 answers are labels" in core.model_lines(view)[0]
+    assert "about" not in " ".join(core.model_lines(view))
+    assert "Micro average" in exact
+    assert "result.json" not in exact
+    assert "result.json" in html_text(view, paper=True)
