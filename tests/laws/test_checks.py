@@ -421,6 +421,9 @@ AT_A_BOUNDARY = {
     "three periods of other depths": of((30, ["A1x"], {"period": "1"}), (30, ["A1"],
         {"period": "2"}), (30, ["A"], {"period": "3"}), (5, ["A1y"], {"period": "3"}), (9, ["B1x",
         "B2"], {"period": "1"}), drift=["period"]),
+    "deeper within branches of other sizes": of((20, ["A1x"], {"period": "1"}), (8, ["B1"],
+        {"period": "1"}), (20, ["A1"], {"period": "2"}), (8, ["B"], {"period": "2"}),
+        drift=["period"]),
     "longer by a quarter": of(*((12, LEAVES[:5], {"period": "1"}), (12, LEAVES[:4],
         {"period": "2"})), drift=["period"]),
     "thirty catch-alls": of((30, ["A1z"], {}), (30, ["B1z"], {}), (2, ["A2"], {})),
@@ -453,6 +456,22 @@ AT_A_BOUNDARY = {
 @pytest.mark.parametrize("world", AT_A_BOUNDARY.values(), ids=AT_A_BOUNDARY)
 def test_at_a_boundary_every_check_says_what_a_search_finds(world: World) -> None:
     holds(world)
+
+
+@pytest.mark.parametrize("sure", [True, False])
+def test_of_a_lifelong_condition_labelled_stays_count_and_how_sure_it_is_is_said(
+    sure: bool,
+) -> None:
+    stays = [
+        (1, labels, {"group": f"p{person:02}", "day": f"2020-01-0{day}"})
+        for person in range(20)
+        for day, labels in enumerate((["A1x"], ["A1x"], ["A1x"], ["A2"], []), 1)
+    ]
+    lifelong = {"condition": "asthma", "nodes": "A1x", "sure": sure}
+    result = holds(of(*stays, day="day", lifelong=[lifelong]))
+    told_of = {one.name: one.findings for one in result.checks}
+    (found,) = told_of["chronic_gap"]
+    assert ("less surely lifelong" in found.statement) is not sure
 
 
 BODY_LEAVES = [f"{branch}{i}{j}" for branch in "ABC" for i in "123" for j in "1234"]

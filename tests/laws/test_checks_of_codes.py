@@ -70,6 +70,8 @@ WORLDS = {
     "a part has lost its zeros": rows("diagnoses", _4019=468, _0389=30, _389=102),
     "no zero is left of few": rows("diagnoses", _4019=530, _389=70)
     + rows("procedures", _40=60, _3893=30),
+    "exactly a tenth of few, as told": rows("diagnoses", _4019=180, _389=30)
+    + rows("procedures", _3893=390),
     "headings of too few rows": rows("diagnoses", _4019=550, _389=50),
     "ten zeros are left": rows("diagnoses", _4019=1498, _389=2, _42=1, _0389=10),
     "eleven zeros are left; more slips": rows("diagnoses", _4019=1500, _389=2, _42=1, _0389=11)

@@ -280,6 +280,45 @@ def test_answers_that_are_given_falsely_far_more_often_than_missed_are_those_of_
         assert row["q_value"] == pytest.approx(wanted[node], rel=1e-9)
 
 
+@pytest.mark.parametrize(("second", "told"), [(0, {"y1"}), (10, set())])
+def test_a_pair_says_its_answer_that_is_given_falsely_far_more_often_than_missed(
+    second: int, told: Any
+) -> None:
+    exchanged = {("y0", "y1"): 25, ("y1", "y0"): second, ("x0", "x1"): 25, ("x1", "x0"): 10}
+    exchanged |= {(node, node): 40 for node in ("x0", "x1", "y0", "y1")}
+    each = [ends for ends, times in exchanged.items() for _ in range(times)]
+    rows = {f"i{n}": [own] for n, (own, _) in enumerate(each)}
+    scores = {f"i{n}": {said: 1.0} for n, (_, said) in enumerate(each)}
+    world = World(*TREE, rows, scores=scores)
+    (check,) = (one for one in world.audited().checks if one.name == "model_confuses")
+    (found,) = (one for one in check.findings if one.nodes == ("y0", "y1"))
+    assert {one for one in found.nodes if f"gives {one} too often" in found.statement} == told
+
+
+def suspected(world: World, single: bool) -> dict[tuple[str, str], float]:
+    model = world.audited(single_label=single).model
+    assert model is not None
+    suspects = model.frames["suspects"].to_dicts()
+    return {(row["instance"], row["node"]): row["margin"] for row in suspects}
+
+
+def test_a_model_of_balanced_classes_is_weighed_before_it_contradicts_a_label() -> None:
+    """A quarter is b, whose odds are given three times too high."""
+    weighed = {"i": 0.02, "j": 0.08, "k": 0.3, "l": 0.6}
+    given_ = {i: 3 * b / (1 + 2 * b) for i, b in weighed.items()}
+    scores = {i: {"a": 1 - b, "b": b} for i, b in given_.items()}
+    labels = {"i": ["b"], "j": ["a"], "k": ["a"], "l": ["a"]}
+    world = World(*tree_of("a b < all"), labels, scores=scores)
+    wanted = {("i", "b"): 0.02, ("l", "a"): 0.4}
+    assert suspected(world, single=True) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_a_class_that_has_one_score_is_judged_by_it() -> None:
+    scores = {"i": {"a": 0.9}, "j": {"a": 0.2}, "k": {"a": 0.9, "b": 0.6}}
+    world = World(*tree_of("a b < all"), {"i": ["a"], "j": ["b"], "k": ["a"]}, scores=scores)
+    assert suspected(world, single=False).keys() == {("j", "b"), ("k", "b")}
+
+
 def same_behaviours(world: World, result: audit.AuditResult) -> None:
     """Leaves and children of the root count where they have a hundredth of the mass."""
     parents = world.parents

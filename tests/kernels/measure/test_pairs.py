@@ -60,6 +60,7 @@ def test_blocks_change_nothing_and_are_counted(monkeypatch: pytest.MonkeyPatch) 
     blocks = [("judging pairs", done, None, "pairs") for done in range(53, lines, 53)]
 
     assert whole(in_blocks).equals(whole(at_once))
+    assert len(in_blocks.pairs.frame.head(54).collect()) == 54
     assert in_blocks.excess.found.equals(at_once.excess.found)
     assert told[-len(blocks) - 3 :] == [
         ("judging pairs",),

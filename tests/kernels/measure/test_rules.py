@@ -88,6 +88,9 @@ def test_what_is_below_a_part_goes_with_its_whole() -> None:
     a, b = (np.array([BODY.index(pair[end]) for pair in pairs]) for end in (0, 1))
     found = first_association(related, (), np.ones(len(BODY), np.bool_), a, b)
     assert found.tolist() == [0, 0, 0, -1, -1, -1]
+    known = (Expected(nodes=("a1", "b2"), source="."),)
+    found = first_association(related, known, np.ones(len(BODY), np.bool_), a, b)
+    assert found.tolist() == [1, 0, 0, -1, -1, -1]
 
 
 NODES = BODY.nodes

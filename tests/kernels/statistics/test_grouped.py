@@ -152,6 +152,12 @@ def test_instances_of_a_group_that_share_nothing_weigh_one_each() -> None:
     assert {*CHANCES, *TOLD} <= set(found.columns)
 
 
+def test_two_that_alone_carry_a_label_are_wholly_alike() -> None:
+    labels = {name: frozenset({node}) for name, node in (("i", "a"), ("j", "a"), ("k", "b"))}
+    release = Planted(frozenset({("a", "r"), ("b", "r")}), labels, {"i": "p", "j": "p", "k": "q"})
+    assert measured(release).excess.alike.share == 1  # type: ignore[union-attr]
+
+
 def stays(own: int, groups: Mapping[str, str]) -> Measurements:
     """A pair that so many of 400 records carry, beside others with one of the two."""
     edges = {(f"{x}{y}", x) for x in "ab" for y in range(1, 9)} | {("a", "r"), ("b", "r")}
