@@ -14,7 +14,6 @@ import pytest
 import audit
 from fixtures.coded import icd9cm
 from fixtures.labelled import labelled, repeated, tree
-from fixtures.predicted import predicted
 
 Labels = Mapping[str, Sequence[str]]
 
@@ -216,8 +215,9 @@ def modelled(right: int, n: int = 400) -> audit.AuditResult:
     """Instances with asthma, of which a model scores so many right and the others as a cough."""
     labels = repeated([(n, ["asthma"])])
     data = labelled(tree(*BODY), labels)
-    scores = {one: {"asthma" if i < right else "cough": 1.0} for i, one in enumerate(labels)}
-    return audit.run_audit(data, predictions=predicted(data, scores))
+    asthma = pl.Series([float(i < right) for i in range(n)])
+    scores = pl.DataFrame({"id": [*labels], "asthma": asthma, "cough": 1 - asthma})
+    return audit.run_audit(data, predictions=audit.load_predictions(scores, data))
 
 
 def test_a_model_that_is_right_more_often_has_changed() -> None:
