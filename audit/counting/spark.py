@@ -95,7 +95,7 @@ def count_pairs(
     together = numbered_rows.repartition(_cores(rows), "instance").sortWithinPartitions("instance")
     parts = PARTS_PER_CORE * _cores(rows)
     sums = _mapped(together, partial(counted, known, str(read.table), parts), SUMS)
-    added = _mapped(sums.repartition(parts, "kind", "part"), added_up, SUMS)
+    added = _mapped(sums.repartition(parts, "kind", "part"), whole_parts, SUMS)
     return count_of(_collected(added, SUMS), labels)
 
 
@@ -162,8 +162,8 @@ def counted(known: Mapped, where: object, parts: int, frames: Iterable[pl.DataFr
     yield _sums(PAIRS, parts, found.keys(len(known.residual)), found.joint, found.confusion_sum)
 
 
-def added_up(frames: Iterable[pl.DataFrame]) -> Frames:
-    """The sums of some parts, each whole, as one block a part."""
+def whole_parts(frames: Iterable[pl.DataFrame]) -> Frames:
+    """The `SUMS` of parts of which all tasks' blocks are there, added up to a block a part."""
     sums = pl.concat([pl.DataFrame(schema=SUMS), *frames])
     for (kind, part), own in sums.group_by("kind", "part"):
         yield pl.DataFrame([[kind], [part], [_bytes(_added(own))]], SUMS)

@@ -22,9 +22,9 @@ from audit.engine.statistics.intervals import grouped_wilson
 from audit.engine.statistics.resampling import with_interval
 
 MEASURES = (
-    *("bleu_1_precision", "bleu_2_precision", "rouge_2_recall", "rouge_l_f1"),
-    *("repeats_instance", "meteor"),
-)
+    "bleu_1_precision", "bleu_2_precision", "rouge_2_recall", "rouge_l_f1", "repeats_instance",
+    "meteor",
+)  # fmt: skip
 """Each is the ratio of two sums over texts; the last only where it is asked for."""
 
 
