@@ -44,7 +44,6 @@ EXTRAS = {
     "model": ("torch", "statsmodels"),
     "spark": ("pyspark",),
     "explain": ("captum", "shap"),
-    "concepts": ("sklearn",),
     "sql": ("adbc_driver_postgresql", "adbc_driver_sqlite", "duckdb"),
     "formats": ("fastexcel", "pyoxigraph", "obstore", "nltk"),
 }

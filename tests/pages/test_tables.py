@@ -179,7 +179,6 @@ def test_the_csv_of_a_table_is_the_run_s_table(visitor: Visitor, folder: Path) -
 @pytest.fixture(scope="module")
 def visitors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Visitor]]:
     """Somebody who looks at a run of each analysis."""
-    pytest.importorskip("sklearn")
     runs = filled_once("part_runs", write_part_runs, tmp_path_factory)
     with ExitStack() as opened:
         yield {part: opened.enter_context(entered(runs / part)) for part in PARTS}

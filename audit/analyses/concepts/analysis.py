@@ -18,7 +18,7 @@ from audit.analyses.concepts.reading import Representations, read_representation
 from audit.analyses.concepts.settings import Testing
 from audit.analyses.concepts.verdicts import EQUIVALENCE_LEVEL, LIMIT, MARGIN, parts_of, tests_of
 from audit.base.errors import InputError, first_cases, refuse_unknown
-from audit.base.machine import cores, require_package
+from audit.base.machine import cores
 from audit.base.progress import Progress
 from audit.checks.analysis import FileAnalysis
 from audit.data.dataset import LabelDataset
@@ -70,7 +70,6 @@ class Concepts(FileAnalysis):
 
     def measure(self, measured: Measurements, seed: int, progress: Progress) -> Found:
         """Test the concepts of labels as nodes; accuracies by seed and class are never shared."""
-        require_package("sklearn", "to fit probes")
         dataset, settings = measured.loaded.dataset, self.settings
         given = _with_nodes(self.given, dataset)
         layer = settings.layer or list(given.layers)[-1]

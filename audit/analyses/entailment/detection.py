@@ -20,12 +20,12 @@ from audit.engine.statistics.resampling import GroupBootstrap, unit_keys, with_i
 
 THRESHOLD = 0.5
 """Score from which a tuple is predicted valid."""
-RANKING = {
-    "roc_auc": two_classes.roc_auc,
+ON_CURVE = {
     "average_precision": two_classes.average_precision,
     "aps": two_classes.aps,
     "aps_trapezoid": two_classes.aps_trapezoid,
 }
+RANKING = ("roc_auc", *ON_CURVE)
 """Measures of scores that only use their order; they need a score of every answered tuple."""
 MEASURES = ("accuracy", "macro_f1", *RANKING)
 """All measures, in report order."""
@@ -134,9 +134,11 @@ def _measured(asked: Questions, answers: pl.DataFrame) -> Iterator[dict[str, Any
             )
             f1 = two_classes.macro_f1(*drawn.sums(np.column_stack(cells).astype(np.float64)).T)
             ranked = _ranked(drawn, truth, own["score"].to_numpy()) if scored else {}
-            found = {"macro_f1": f1, **ranked}.items()
-            estimates["accuracy"] = right.mean(), *wilson_of_marks(right, drawn.group)
-            estimates |= {name: with_interval(one) for name, one in found}
+            value = _values(own, scored)
+            estimates["accuracy"] = value["accuracy"], *wilson_of_marks(right, drawn.group)
+            for name, replicates in {"macro_f1": f1, **ranked}.items():
+                replicates[0] = value.get(name, np.nan)
+                estimates[name] = with_interval(replicates)
         by_chance = _by_chance(about, truth, said)
         for measure in MEASURES:
             numbers = (finite(float(number)) for number in estimates.get(measure, ()))
@@ -160,19 +162,36 @@ def _by_chance(about: Mapping[str, Any], truth: BoolArray, said: BoolArray) -> d
     return chance if about["model"] == "majority" and len(given) == 1 else {}
 
 
+def _values(own: pl.DataFrame, scored: bool) -> dict[str, float]:
+    """What answers measure, by scikit-learn, distinct ones weighted by their number."""
+    from sklearn import config_context, metrics
+
+    distinct = own.group_by("valid", "predicted", "score").len("weight")
+    truth, said, score, weight = (column.to_numpy() for column in distinct)
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        found = {
+            "accuracy": metrics.accuracy_score(truth, said, sample_weight=weight),
+            "macro_f1": metrics.f1_score(truth, said, average="macro", sample_weight=weight),
+        }
+        if not scored or not truth.any():
+            return found
+        if not truth.all():
+            found["roc_auc"] = metrics.roc_auc_score(truth, score, sample_weight=weight)
+        precision, recall, _ = metrics.precision_recall_curve(truth, score, sample_weight=weight)
+    points = recall[-2::-1], precision[-2::-1]
+    return found | {name: float(measure(*points)) for name, measure in ON_CURVE.items()}
+
+
 def _ranked(drawn: GroupBootstrap, truth: BoolArray, score: FloatArray) -> dict[str, FloatArray]:
-    """Measures of order, exact for the data; replicates see at most `LEVELS` different scores."""
+    """Replicates of measures of order, which see at most `LEVELS` different scores."""
     levels, place = np.unique(-score, return_inverse=True)
-    counts = [
-        np.bincount(place, weights=of, minlength=len(levels)).astype(np.float64)
-        for of in (truth, ~truth)
-    ]
 
     def estimate(positive: FloatArray, negative: FloatArray) -> FloatArray:
-        return np.stack([measure(positive, negative) for measure in RANKING.values()])
+        curve = two_classes.curve(positive, negative)
+        on_curve = (measure(*curve) for measure in ON_CURVE.values())
+        return np.stack([two_classes.roc_auc(positive, negative), *on_curve])
 
     least = min(len(levels), LEVELS)
     coarse = place.astype(np.int64) * least // len(levels)
     found = drawn.by_level(coarse, least, truth, estimate)
-    found[0] = estimate(*counts)
     return dict(zip(RANKING, found.T, strict=True))

@@ -1,8 +1,9 @@
 """Predictions of two classes: accuracy, F1, answers that look at nothing, and rankings by score.
 
 Counts are of examples, of any one shape, and may be weights; those of rankings are of positives and
-negatives by distinct score, the highest score first, shape (n_scores, ...). Further axes, such as
-bootstrap replicates, are kept. Where a measure has no meaning, it is NaN.
+negatives by distinct score, the highest score first, shape (n_scores, ...), and so are points of a
+curve. Further axes, such as bootstrap replicates, are kept. Where a measure has no meaning, it is
+NaN.
 """
 
 from __future__ import annotations
@@ -66,13 +67,22 @@ def roc_auc(positive: FloatArray, negative: FloatArray) -> FloatArray:
     return ratio((above * negative).sum(axis=0), positive.sum(axis=0) * negative.sum(axis=0))
 
 
-def average_precision(positive: FloatArray, negative: FloatArray) -> FloatArray:
+def curve(positive: FloatArray, negative: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Recall and precision of predicting every score from each one up, shape (n_scores, ...).
+
+    Recall is NaN where there are no positives, precision where nothing is predicted.
+    """
+    right = np.cumsum(positive, axis=0)
+    recall = ratio(right, np.broadcast_to(positive.sum(axis=0), right.shape))
+    return recall, ratio(right, right + np.cumsum(negative, axis=0))
+
+
+def average_precision(recall: FloatArray, precision: FloatArray) -> FloatArray:
     """Mean over positives of the precision at their score, shape (...); NaN without positives."""
-    recall, precision = _curve(positive, negative)
     return _stepwise(recall, precision, precision >= 0)
 
 
-def aps(positive: FloatArray, negative: FloatArray) -> FloatArray:
+def aps(recall: FloatArray, precision: FloatArray) -> FloatArray:
     """Average precision where precision is above .5, stepwise; shape (...).
 
     That of the code of *AbsPyramid*: points of the curve with precision .5 or less are left out,
@@ -80,11 +90,10 @@ def aps(positive: FloatArray, negative: FloatArray) -> FloatArray:
     not divided by the recall that is reached, so that it is 1 for a perfect ranking alone.
     NaN without positives.
     """
-    recall, precision = _curve(positive, negative)
     return _stepwise(recall, precision, precision > PRECISE)
 
 
-def aps_trapezoid(positive: FloatArray, negative: FloatArray) -> FloatArray:
+def aps_trapezoid(recall: FloatArray, precision: FloatArray) -> FloatArray:
     """Area under the precision-recall curve where precision is .5 or above, shape (...).
 
     That of the evaluation of entailment graphs in *Learning Typed Entailment Graphs with Global
@@ -92,7 +101,6 @@ def aps_trapezoid(positive: FloatArray, negative: FloatArray) -> FloatArray:
     or more, from the highest score on, so that the point of no recall is not among them. NaN
     without positives.
     """
-    recall, precision = _curve(positive, negative)
     place = np.arange(len(recall)).reshape(-1, *[1] * (recall.ndim - 1))
     kept = np.where(precision >= PRECISE, place, -1)
     before = np.roll(np.maximum.accumulate(kept, axis=0), 1, axis=0)
@@ -101,17 +109,7 @@ def aps_trapezoid(positive: FloatArray, negative: FloatArray) -> FloatArray:
     width = recall - np.take_along_axis(recall, at, axis=0)
     height = (precision + np.take_along_axis(precision, at, axis=0)) / 2
     area = np.where((kept >= 0) & (before >= 0), width * height, 0.0).sum(axis=0)
-    return np.where(positive.sum(axis=0) > 0, area, np.nan)
-
-
-def _curve(positive: FloatArray, negative: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Recall and precision of predicting every score from each one up, shape (n_scores, ...).
-
-    Recall is NaN where there are no positives, precision where nothing is predicted.
-    """
-    right = np.cumsum(positive, axis=0)
-    recall = ratio(right, np.broadcast_to(positive.sum(axis=0), right.shape))
-    return recall, ratio(right, right + np.cumsum(negative, axis=0))
+    return np.where(np.isnan(recall[-1]), np.nan, area)
 
 
 def _stepwise(recall: FloatArray, precision: FloatArray, kept: BoolArray) -> FloatArray:
