@@ -37,7 +37,6 @@ MIN_CELL_OF_PERSONS = 11
 KEYS_OF_COLUMNS = "strata, drift, coding_columns, day, code_dates and person"
 """Keys of a policy that name columns of the instances."""
 
-
 _NAMING_NODES = (
     *("branch_rules", "residual_nodes", "specific_nodes", "waivers", "exclusive", "expected"),
     *("companions", "person_rules", "lifelong", "subgraphs"),
@@ -203,7 +202,7 @@ class Policy(Frozen):
 
     @field_validator("*")
     @classmethod
-    def _within_range(cls, value: Any, info: ValidationInfo) -> Any:
+    def _threshold_within_range(cls, value: Any, info: ValidationInfo) -> Any:
         _, low, high = THRESHOLDS.get(info.field_name or "", ("", -math.inf, math.inf))
         if isinstance(value, Threshold) and not low <= value.value <= high:
             between = f"between {low:g} and {high:g}, not {value.value:g}"
@@ -248,6 +247,7 @@ class Policy(Frozen):
 
     @property
     def _columns_of_days(self) -> tuple[str, ...]:
+        """Column of days by ``day``, then that of ``code_dates``, each once; empty: neither."""
         named = (self.day, self.code_dates.column if self.code_dates else "")
         return tuple(dict.fromkeys(filter(None, named)))
 

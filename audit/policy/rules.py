@@ -187,7 +187,8 @@ class Person(Frozen):
     age: str = ""
 
     @model_validator(mode="after")
-    def _names_a_column(self) -> Self:
+    def _require_fitting_columns(self) -> Self:
+        """Raise ValueError unless sex or age is named, and sex with values of female and male."""
         if not self.columns:
             raise ValueError("a column of the sex or of the age must be named")
         if len({bool(one) for one in (self.sex, *self.values.values())}) > 1:
@@ -237,7 +238,7 @@ class PersonRule(OnNodes):
 
     @property
     def ages(self) -> tuple[float, float]:
-        """The least and the greatest age; infinite if there is no limit."""
+        """The least age, 0 where none is stated, and the greatest, infinite where none is."""
         return self.age_from or 0, math.inf if self.age_to is None else self.age_to
 
     def contradicts(self, other: PersonRule) -> bool:

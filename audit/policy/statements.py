@@ -50,11 +50,8 @@ def read_code_dates(path: Path) -> tuple[Spell, ...]:
     hint = f"a table of code dates has the columns {', '.join(_COLUMNS)}"
     found = {name: table[name_among(table.columns, name, path, hint)] for name in _COLUMNS}
     if found["code"].dtype != pl.String:
-        required, said = (
-            "codes must be text, so that no leading zero is lost",
-            str(found["code"].dtype),
-        )
-        raise SchemaError(required, found=said, where=path)
+        required = "codes must be text, so that no leading zero is lost"
+        raise SchemaError(required, found=str(found["code"].dtype), where=path)
     text = pl.all().cast(pl.String).str.strip_chars().replace("", None)
     rows = pl.DataFrame(found).select(text).filter(~pl.all_horizontal(pl.all().is_null()))
     if rows.is_empty():
@@ -157,7 +154,7 @@ class Waiver(OnNodes):
     added: date | None = None
 
     @model_validator(mode="after")
-    def _require_one_place(self) -> Self:
+    def _require_at_most_one_place(self) -> Self:
         if len(self.place) > 1:
             raise ValueError(f"only one of {', '.join(self.place)} may be given")
         if self.finding is not None and self.finding.split(":")[0] != self.check:

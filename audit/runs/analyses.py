@@ -98,14 +98,14 @@ def with_kinds(check: Check) -> Check:
     def rule(measured: Measurements) -> Outcome:
         found = check.rule(measured)
         for finding in found.findings:
-            _refuse_untold(check, finding)
+            _refuse_undeclared(check, finding)
         return found
 
     return replace(check, rule=rule)
 
 
-def _refuse_untold(check: Check, finding: Finding) -> None:
-    """Raise PluginError for a finding that is not as `with_kinds` says."""
+def _refuse_undeclared(check: Check, finding: Finding) -> None:
+    """Raise PluginError for another check's name, undeclared evidence, or a number in a text."""
     if finding.check != check.name:
         _refuse(check, "call its findings by its own name", finding.check)
     lacking = [one for one in finding.evidence if one not in check.evidence]

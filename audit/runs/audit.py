@@ -172,8 +172,9 @@ def _origin_of(
     predictions: Predictions | None,
     sources: Sequence[Path],
 ) -> _Origin:
+    """Format and digest of the data, whether they are of persons, and the files that were read."""
     if isinstance(data, LabelDataset):
-        inputs = _inputs(data, predictions)
+        inputs = _input_records(data, predictions)
         tables = () if data.sources or data.digest else (data.instances, data.assertions)
         digest = "" if data.queried else data.digest
         format, called, persons = data.format, data.called, data.persons
@@ -250,6 +251,7 @@ def _readings(measured: Measurements, analyses: Iterable[Analysis]) -> Iterator[
 
 
 def _parts(measured: Measurements, analyses: Sequence[Analysis]) -> tuple[ResultPart, ...]:
+    """The parts of a result, of what was measured: of a model, of drift, and of each analysis."""
     parts: list[ResultPart] = []
     if measured.model is not None:
         parts.append(model_part(measured, measured.model))
@@ -261,7 +263,7 @@ def _parts(measured: Measurements, analyses: Sequence[Analysis]) -> tuple[Result
     return tuple(parts)
 
 
-def _inputs(
+def _input_records(
     dataset: LabelDataset, predictions: Predictions | None
 ) -> tuple[Mapping[str, str], ...]:
     read = [("data", dataset.sources), ("titles", dataset.titles)]

@@ -90,14 +90,13 @@ def croissant(shared: Mapping[str, Any], name: str) -> _Record:
 
 
 def _labels_per_instance(ledger: Mapping[str, Any]) -> str:
-    mean, instances = (
-        ledger["labels_per_instance"]["mean"],
-        counted(ledger["instances"], "instances"),
-    )
+    mean = ledger["labels_per_instance"]["mean"]
+    instances = counted(ledger["instances"], "instances")
     return f"{instances}." if mean is None else f"{instances}; labels on average: {mean:g}."
 
 
 def _missing(ledger: Mapping[str, Any], rounding: Rounded) -> str:
+    """Sentences on rows mapped to nodes, rows refused by reason, and instances without labels."""
     every = ledger["refused"].items()
     refused = "; ".join(f"{why} {in_sentence(rows, rounding)}" for why, rows in every)
     return (

@@ -218,11 +218,7 @@ def seal_judged(
 ) -> None:
     """Seal the files of `write_judged_tables` and their reports; ``judging``: how it was judged."""
     manifest = read_json(run / MANIFEST)
-    judged = {
-        "identity": dict(result.identity),
-        "judged": list(command),
-        "judging": judging,
-    }
+    judged = {"identity": dict(result.identity), "judged": list(command), "judging": judging}
     write_manifest(folder, listing_of(result), restricted=True)
     inputs = public_inputs(result.inputs)
     write_manifest(folder, {**manifest, **judged, "inputs": inputs})

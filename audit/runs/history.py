@@ -202,7 +202,7 @@ def _findings(named: Sequence[Mapping[str, _Check]]) -> list[_Row]:
 
 
 def _step(old: bool, new: bool, asked: bool) -> Step | None:
-    """What becomes of a finding between two runs that list it or not; None if neither does."""
+    """Whether a finding appeared, disappeared, persists or was not asked for; None if in no run."""
     if not (old or new):
         return None
     if old and new:

@@ -119,8 +119,8 @@ def read_hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
     )
 
 
-def at_place(settings: Settings, place: str) -> Settings:
-    """The settings of the same data, and the hierarchy that they hold, at another place."""
+def with_dataset_at(settings: Settings, place: str) -> Settings:
+    """The settings with the dataset, and the hierarchy if the data hold it, at another place."""
     own = settings.hierarchy == settings.dataset
     return replace(settings, dataset=place, hierarchy=place if own else settings.hierarchy)
 

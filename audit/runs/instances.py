@@ -180,7 +180,7 @@ def records(
 
 
 def instance_view(tree: InstanceTree, instance: str, least: float) -> dict[str, Any]:
-    """The tree of an instance as plain values, for its page, in exact numbers."""
+    """The tree of an instance as plain values for its page, of nodes with a share of ``least``."""
     return {
         "instance": instance,
         "hierarchy": tree.labels.hierarchy.name,

@@ -84,7 +84,7 @@ def _audit_here(
     )
 
     if not keep_instances:
-        return Audited(result, _keep_nothing)
+        return Audited(result, _write_nothing)
 
     def keep(folder: Path) -> None:
         write_instances(folder, labels, predictions)
@@ -92,8 +92,8 @@ def _audit_here(
     return Audited(result, keep)
 
 
-def _keep_nothing(folder: Path) -> None:
-    """Keep no instances, so that none stay in memory while the run is written."""
+def _write_nothing(folder: Path) -> None:
+    """Do nothing: the ``keep`` of a run without its instances, of which none stay in memory."""
 
 
 def _analyses(settings: Settings, progress: Progress) -> tuple[FileAnalysis, ...]:
@@ -143,4 +143,4 @@ def _audit_on_spark(
         progress=progress,
     )
     titles = (input_record("titles", source) for source in settings.titles)
-    return Audited(replace(result, inputs=(*result.inputs, *titles)), _keep_nothing)
+    return Audited(replace(result, inputs=(*result.inputs, *titles)), _write_nothing)

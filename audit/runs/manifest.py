@@ -46,7 +46,7 @@ def seal(
 
 
 def made_by(command: Sequence[str], started: datetime) -> dict[str, Any]:
-    """What a manifest says of the command, the machine and the time."""
+    """What a manifest says under ``command``, ``host`` (this machine) and ``started`` (in text)."""
     moment = started.isoformat(timespec="seconds")
     return {"command": list(command), "host": socket.gethostname(), "started": moment}
 

@@ -95,6 +95,7 @@ def _refuse_absent_columns(policy: Policy, dataset: LabelDataset) -> None:
 
 
 def _refuse_days_to_come(policy: Policy, dataset: LabelDataset, today: date) -> None:
+    """Raise an error if columns of days cannot be read, or days of coding are after today."""
     if policy.day:
         days_of(dataset, policy.day, "day")
     if policy.code_dates is None:

@@ -53,7 +53,7 @@ def rows(*columns: Iterable[Column], **inner: Schema) -> Schema:
 
 
 def rows_of(table: Table, *further: Iterable[Column], **inner: Schema) -> Schema:
-    """The rows of a declared table, with further columns."""
+    """JSON schema of the list of rows of a declared table, with further columns and fields."""
     said = f"{table.title}: a row is {table.row}." if table.title else f"A row is {table.row}."
     return {"description": said, **rows(table.columns.values(), *further, **inner)}
 
@@ -106,7 +106,7 @@ def result_schema() -> Schema:
         status=_STATUS,
         worst={**_list_of(_TEXT), "maxItems": 10},
         checks=_list_of(_check()),
-        since_reference=_or_null(_since()),
+        since_reference=_or_null(_since_reference()),
         metrics=_metrics(),
         metrics_absent=rows(text("name reason")),
         metrics_beside=_metrics(),
@@ -170,10 +170,7 @@ def comparison_schema() -> Schema:
         ),
     )
     records = fields(count("common changed"), whole("total"), rows=rows_of(compared.RECORDS))
-    made["properties"] |= {
-        "measures": metrics,
-        "records": records,
-    }
+    made["properties"] |= {"measures": metrics, "records": records}
     return {"$schema": _DRAFT, "title": "What changed between two runs", **made}
 
 
@@ -257,7 +254,7 @@ def _check() -> Schema:
     )
 
 
-def _since() -> Schema:
+def _since_reference() -> Schema:
     shares = (*share("before", of="labels labels"), *share("now", of="labels labels"))
     return fields(
         exact("instances", reason="a total"),

@@ -39,7 +39,7 @@ class SharedRun:
 
 
 def read_shared_runs(places: Sequence[Path]) -> tuple[SharedRun, ...]:
-    """Read the shared files of runs, or ``result.json`` alone; nothing restricted is opened."""
+    """Read runs, each from its folder or its ``result.json``; no restricted file is opened."""
     return tuple(map(_read, places))
 
 
@@ -54,7 +54,7 @@ def in_order(runs: Sequence[SharedRun], *, as_named: bool) -> list[SharedRun]:
 def _read(place: Path) -> SharedRun:
     if place.is_file():
         shared = read_json(place)
-        _refuse_no_view(schema_errors(shared), place)
+        _refuse_schema_errors(schema_errors(shared), place)
         return SharedRun(place.resolve().parent.name, None, shared, sha256_of(place))
     if not place.is_dir():
         raise no_run(place)
@@ -62,7 +62,7 @@ def _read(place: Path) -> SharedRun:
     if run.kind is not RUN or RESULT not in run.found or MANIFEST not in run.found:
         raise no_run(place)
     refuse_faults(place, run.faults(restricted=False, remade=(HTML, PDF)))
-    _refuse_no_view(run.schema_errors, place / RESULT)
+    _refuse_schema_errors(run.schema_errors, place / RESULT)
     settings = run.manifest.settings if run.manifest else None
     return SharedRun(
         name=place.resolve().name,
@@ -73,7 +73,7 @@ def _read(place: Path) -> SharedRun:
     )
 
 
-def _refuse_no_view(errors: Sequence[str], file: Path) -> None:
+def _refuse_schema_errors(errors: Sequence[str], file: Path) -> None:
     if errors:
         required = f"a {RESULT} that holds to its schema is required"
         raise InputError(required, found=errors[0], where=file)

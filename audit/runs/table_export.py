@@ -86,7 +86,7 @@ def _values(record: Mapping[str, Any], place: str) -> Iterator[tuple[str, Any]]:
         at = f"{place}.{name}" if place else name
         if isinstance(value, Mapping):
             yield from _values(value, at)
-        elif not _is_table(value):
+        elif not _is_list_of_records(value):
             yield at, _plain(value)
 
 
@@ -96,11 +96,11 @@ def _lists(record: Mapping[str, Any], place: str) -> Iterator[tuple[str, list[Ma
         at = f"{place}_{name}" if place else name
         if isinstance(value, Mapping):
             yield from _lists(value, at)
-        elif _is_table(value):
+        elif _is_list_of_records(value):
             yield at, value
 
 
-def _is_table(value: Any) -> bool:
+def _is_list_of_records(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping)
 
 

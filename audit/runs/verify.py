@@ -17,7 +17,7 @@ from audit.policy.policy import Policy
 from audit.policy.reading import load_policy
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.folder import HTML, PDF, POLICY, RUN
-from audit.runs.inputs import at_place, judge_again, stated_policy
+from audit.runs.inputs import judge_again, stated_policy, with_dataset_at
 from audit.runs.make import audited
 from audit.runs.manifest import RESTRICTED, RESULT, public_inputs, versions
 from audit.runs.read import read_run
@@ -153,18 +153,18 @@ def _recomputation(run: SealedRun, data: str | None, network: bool) -> tuple[Ver
     others = (one.path for one in run.inputs if one.path != Path(settings.dataset))
     if not network and any(map(address_of, (place, *others))):
         return neither("inputs are at addresses; add --allow-network")
-    moved = replace(at_place(settings, place), allow_network=network)
+    moved = replace(with_dataset_at(settings, place), allow_network=network)
     with allowing(network):
         if faults := list(run.changed_inputs(Path(settings.dataset), Path(moved.dataset))):
             _, again = neither("the inputs are not those of the run")
             return Verdict("inputs", FAILS, first_cases(faults)), again
         again = _recomputed(run, moved, run.manifest.judging)
     unknown = again.outcome == UNCHECKED or again.detail.startswith(_OTHER_ROWS)
-    return (replace(again, name="inputs") if unknown else _inputs(run)), again
+    return (replace(again, name="inputs") if unknown else _unchanged_inputs(run)), again
 
 
-def _inputs(run: SealedRun) -> Verdict:
-    """The verdict on inputs without a change: not checked where a digest is not known."""
+def _unchanged_inputs(run: SealedRun) -> Verdict:
+    """The verdict on inputs that are known not to differ: not checked where a digest is lacking."""
     if unknown := sum(recorded.sha256 is None for recorded in run.inputs):
         detail = f"no intact {LISTING} has the digests of {counted(unknown, 'files')} of data"
         return Verdict("inputs", UNCHECKED, detail)

@@ -92,7 +92,7 @@ class Counts:
 
     @property
     def _whole(self) -> tuple[IntArray, Size, IntArray, Size]:
-        """OLD, what it is of, NEW, and what that is of; counts rounded to whole instances."""
+        """Count in OLD, rounded, and its total as it is; then the same of NEW."""
         old, new = (np.rint(counted).astype(np.int64) for counted in (self.old, self.new))
         return old, self.n_old, new, self.n_new
 

@@ -139,7 +139,7 @@ def metric_changes(
         undefined, or in one run only), ``n_old, n_new``, and which side of a told value a metric is
         on, where it is near the end of its range (``beyond_old, beyond_new``).
     """
-    before, after = ({_key(metric): metric for metric in side} for side in (old, new))
+    before, after = ({_metric_key(metric): metric for metric in side} for side in (old, new))
     rows = [
         {
             **dict(zip(("scope", "name", "parameters"), key, strict=True)),
@@ -150,7 +150,7 @@ def metric_changes(
     return pl.DataFrame(rows, schema=_METRICS)
 
 
-def _key(metric: _Metric) -> tuple[str, str, str]:
+def _metric_key(metric: _Metric) -> tuple[str, str, str]:
     return metric["scope"], metric["name"], json.dumps(dict(metric["parameters"]), sort_keys=True)
 
 

@@ -87,12 +87,13 @@ class ToldRuns:
         return told.filter((beyond | (pl.col("difference").is_null() & far)) & ~near)
 
     def differ(self, old: int | None, new: int | None) -> bool:
-        """Whether a difference of two told counts is told: not for None, nor near all instances."""
+        """Whether told counts differ by two bins; False if either is None or near all instances."""
         if old is None or new is None or self._near_all(old, new):
             return False
         return abs(new - old) >= 2 * self.width
 
     def _near_all(self, old: int | None, new: int | None) -> bool:
+        """Whether either told count is in the last bin, next to all instances of its run."""
         both = zip(SIDES, (old, new), strict=True)
         return any(n is not None and self.rounding.bins(side).near_all(n) for side, n in both)
 

@@ -195,7 +195,7 @@ def exchanges(nodes: pl.DataFrame, changed: pl.DataFrame, new: Release) -> pl.Da
 
 
 def _added(numbers: Sequence[Sequence[float]]) -> tuple[float, float, float]:
-    """The absolute sum of rows ``difference, low, high``, and its interval, from their squares."""
+    """Absolute value of the sum of rows' differences, and its interval, by their ends' squares."""
     apart, low, high = np.array(numbers).T
     down, up = np.linalg.norm(apart - low), np.linalg.norm(high - apart)
     total = float(apart.sum())

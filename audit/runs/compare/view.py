@@ -208,7 +208,7 @@ class View:
         return {**row, "title": self.titles.get(row["parent"])}
 
     def _check(self, check: _Row) -> _Row:
-        """A check in both runs, with the findings that differ."""
+        """The entry of a check of either run, with its findings that differ."""
         found = self.findings.filter(check=check["name"])
         told, changes = found.filter(pl.col("change").is_in(TOLD)), found["change"].to_list()
         return {
@@ -244,6 +244,7 @@ class View:
         }
 
     def _models(self, model: ModelChanges) -> _Row:
+        """The entry of the models: whether predictions differ, and all metrics in report order."""
         metrics = model.metrics.filter(scope=ALL)
         names = ("predictions", "common", "scores_differ", "answers_differ")
         return {
@@ -306,6 +307,7 @@ def causes(
 
 
 def _identity(run: AuditResult, name: str) -> str | None:
+    """Name or digest of a run's hierarchy, normaliser or policy; name and version of the tool."""
     one = run.identity[name]
     if name == "tool":
         return f"{one['name']} {one['version']}"
