@@ -107,12 +107,12 @@ def _read(given: Any, hierarchy: Hierarchy, classes: Classes) -> Outputs:
     if hasattr(given, "columns") and hasattr(given, "to_numpy"):
         classes = list(given.columns) if classes is None else classes
         given = given.to_numpy()
-    if issparse(given) or _is_table(given):
+    if issparse(given) or _is_number_matrix(given):
         return _of_matrix(csr_array(given), hierarchy, classes)
     lines = list(given)
     if lines and all(isinstance(one, Mapping) for one in lines):
         values = [value for line in lines for value in line.values()]
-        return _scored(_of_names(lines, values, hierarchy))
+        return _outputs_of_scores(_of_names(lines, values, hierarchy))
     if lines and all(isinstance(one, int | np.integer) for one in lines):
         return _of_numbers(np.array(lines, np.int64), hierarchy, classes)
     if all(one is None or isinstance(one, str) for one in lines):
@@ -124,7 +124,7 @@ def _read(given: Any, hierarchy: Hierarchy, classes: Classes) -> Outputs:
         matrix = np.array(lines)
     except ValueError:
         matrix = np.array(None)
-    if not _is_table(matrix):
+    if not _is_number_matrix(matrix):
         raise SchemaError(
             "labels, lists of labels, class numbers, scores by name, or a matrix are required",
             found=first_cases(sorted({type(one).__name__ for one in lines})),
@@ -132,7 +132,7 @@ def _read(given: Any, hierarchy: Hierarchy, classes: Classes) -> Outputs:
     return _of_matrix(csr_array(matrix), hierarchy, classes)
 
 
-def _is_table(given: Any) -> bool:
+def _is_number_matrix(given: Any) -> bool:
     return isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind in "biuf"
 
 
@@ -178,7 +178,7 @@ def _of_matrix(matrix: Sparse, hierarchy: Hierarchy, classes: Classes) -> Output
     placed = _canonical(coo.row, nodes[coo.col], coo.data.astype(np.float64), shape)
     if matrix.dtype.kind in "biu" and bool((placed.data == 1).all()):
         return Outputs(placed, True, False)
-    return _scored(placed)
+    return _outputs_of_scores(placed)
 
 
 def _canonical(rows: Any, columns: IntArray, values: Any, shape: tuple[int, int]) -> Sparse:
@@ -188,7 +188,7 @@ def _canonical(rows: Any, columns: IntArray, values: Any, shape: tuple[int, int]
     return matrix
 
 
-def _scored(scores: Sparse) -> Outputs:
+def _outputs_of_scores(scores: Sparse) -> Outputs:
     bad = ~np.isfinite(scores.data) | (scores.data < 0)
     if bad.any():
         raise SchemaError(

@@ -136,17 +136,17 @@ def stripped(label: str, texts: Sequence[str]) -> str:
     """
     for one in filter(None, texts):
         rest = label.removeprefix(one)
-        if rest != label and _may_part(one[-1] + rest[:1]):
+        if rest != label and _may_cut(one[-1] + rest[:1]):
             label = rest.strip() or label
         rest = label.removesuffix(one)
-        if rest != label and _may_part(rest.rstrip(".")[-1:] + one[0]):
+        if rest != label and _may_cut(rest.rstrip(".")[-1:] + one[0]):
             label = rest.strip() or label
     return label
 
 
-def _may_part(signs: str) -> bool:
-    """Whether a text may be parted between two signs: not within a word or a number."""
-    return not (signs.isalpha() or signs.isdigit())
+def _may_cut(beside: str) -> bool:
+    """Whether a text may be cut between two characters, given joined: not in a word or number."""
+    return not (beside.isalpha() or beside.isdigit())
 
 
 _ROLES = ("group", "split", "position", "version", "table", "refused")

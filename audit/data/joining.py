@@ -42,7 +42,7 @@ def joined(raw: RawPredictions, dataset: LabelDataset, by_order: bool) -> Joined
     counted = len(lacking) == 1 and labels == ids and _counts_from(ids) == 0
     if by_order or len(lacking) == 2 or counted:
         if not alike:
-            raise _nothing_shared(raw, labels, "as many predictions as instances are required")
+            raise _join_error(raw, labels, "as many predictions as instances are required")
         others = ", and the others are the row numbers from 0" if counted else ""
         why = f"the {' and '.join(lacking)} have no ids{others}"
         stated = Reading("labels and predictions are in the same order", why, len(ids), "--id")
@@ -65,7 +65,7 @@ def joined(raw: RawPredictions, dataset: LabelDataset, by_order: bool) -> Joined
     own[dataset.order] = [row_of.get(instance, -1) for instance in labels]
     rows = np.flatnonzero(own >= 0)
     if len(lacking) == 1 or not len(rows):
-        raise _nothing_shared(raw, labels, "predictions and labels must share instances")
+        raise _join_error(raw, labels, "predictions and labels must share instances")
     n, of = len(rows), max(len(ids), len(labels))
     decision = "only instances with the same id in labels and predictions are joined"
     option = "--by-order" if alike else "--id"
@@ -80,7 +80,7 @@ def _counts_from(ids: Sequence[str]) -> int:
     return first if all(map(str.__eq__, ids, counted)) else -1
 
 
-def _nothing_shared(raw: RawPredictions, labels: Sequence[str], required: str) -> SchemaError:
+def _join_error(raw: RawPredictions, labels: Sequence[str], required: str) -> SchemaError:
     alike, sides = len(labels) == len(raw.instances), (raw.instances, labels)
     found = "predictions of {}; labels of {}".format(*map(first_cases, sides))
     found += "" if alike else f", {len(raw.instances):,} and {len(labels):,}"

@@ -49,7 +49,7 @@ def labels_in(cells: pl.Series, columns: Columns) -> pl.Series:
         listed = text.str.contains(_LIST)
         found = (
             pl.when(listed & text.str.contains(r"\\"))
-            .then(text.map_elements(_parsed, pl.List(pl.String), skip_nulls=True))
+            .then(text.map_elements(_parsed_list, pl.List(pl.String), skip_nulls=True))
             .when(listed)
             .then(text.str.extract_all(_ITEM).list.eval(_unquoted(pl.element())))
             .otherwise(_found_in_text(text, columns))
@@ -95,7 +95,7 @@ def _unquoted(item: pl.Expr) -> pl.Expr:
     return _text(bare.otherwise(pl.when(~item.is_in(["null", "None"])).then(item)))
 
 
-def _parsed(text: str) -> list[str | None]:
+def _parsed_list(text: str) -> list[str | None]:
     for read in (json.loads, ast.literal_eval):
         try:
             return [str(item).strip() or None for item in read(text) if item is not None]

@@ -10,7 +10,7 @@ import polars as pl
 from audit.base.errors import first_cases
 from audit.base.readings import AskedError, Reading
 from audit.data.asking.repairs import best_way
-from audit.data.asking.seen import read
+from audit.data.asking.seen import as_read
 from audit.data.columns import AS_WRITTEN, Columns, read_as
 from audit.data.labels import Nodes, labels_in
 from audit.hierarchies.coding import Placement
@@ -157,7 +157,7 @@ def _read_by(odd: pl.DataFrame, columns: Columns, hierarchy: Hierarchy) -> int:
     nodes, total = Nodes(hierarchy), 0
     parts = labels_in(odd["label"], columns)
     for own, table, rows in zip(parts, odd["table"], odd["rows"], strict=True):
-        texts = read(dict.fromkeys(own, 1), nodes, columns)
+        texts = as_read(dict.fromkeys(own, 1), nodes, columns)
         total += rows * all(nodes.is_complete(text, table) for text in texts)
     return total
 

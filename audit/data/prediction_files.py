@@ -62,8 +62,7 @@ def _read(data: object, known: Labelled) -> RawPredictions:
 
 
 def _in_arrays(path: Path, known: Labelled) -> RawPredictions:
-    """Predictions of a file of NumPy: an array of scores, and in ``.npz`` beside it maybe classes
-    and instances."""
+    """Predictions of a NumPy file: scores, and beside these in ``.npz`` classes and instances."""
     arrays = arrays_in(path, str(path))
     scores = [name for name in arrays if name not in ("classes", "instances")]
     if len(scores) != 1:

@@ -126,6 +126,7 @@ def in_frame(
 
 
 def _is_called(name: str, *wanted: str) -> bool:
+    """Whether a name is one of those wanted, whatever its case and the blanks around it."""
     return name.strip().casefold() in {one.strip().casefold() for one in wanted if one}
 
 

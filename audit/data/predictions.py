@@ -276,8 +276,7 @@ def _alike(made: Predictions, dataset: LabelDataset, policy: Policy) -> Predicti
 def _placed(
     raw: RawPredictions, dataset: LabelDataset, unlisted: Unlisted | None
 ) -> tuple[Placed, IntArray, Mapping[str, str]]:
-    """Classes placed as labels are; the node of each, -1 of none; and those that were added, each
-    with its node."""
+    """Classes placed as labels are; nodes' indices, -1 for none; classes added, with nodes."""
     hierarchy, words, table = dataset.hierarchy, dataset.words, code_set(dataset)
     known = {one: place(one, table, hierarchy, words).node for one in raw.classes}
     if not any(known.values()) and all(class_number(one) is not None for one in known):
@@ -302,6 +301,7 @@ def _placed(
 
 
 def _refuse_unmatched(raw: RawPredictions, dataset: LabelDataset, matched: Sequence[str]) -> None:
+    """Raise SchemaError unless predictions and labels are of the very same instances."""
     known, both = dataset.instances["instance"].to_list(), {*matched}
     if len(both) == len(known) == len(raw.instances):
         return

@@ -223,8 +223,7 @@ def with_names(cells: pl.Series, names: Sequence[str]) -> pl.Series:
 
 
 def filled(cells: pl.Series, what: str, where: object) -> pl.Series:
-    """The values as tidy text; SchemaError where one is blank: ``what`` they are, with an
-    article."""
+    """The values as tidy text; SchemaError, that each row must have ``what``, if one is blank."""
     texts = texts_of(cells)
     blank = texts.is_null().arg_true()
     if len(blank):
@@ -255,14 +254,14 @@ _ANY_ANSWERS = "each score from the decision threshold up is an answer"
 
 def sum_to_one(scores: Sparse) -> bool:
     """Whether the scores of each row sum to one within `MOST_TOLERANCE`, as rounding may do."""
-    return _farthest_from_one(_sums(scores)) <= MOST_TOLERANCE
+    return _largest_distance_from_one(_sums(scores)) <= MOST_TOLERANCE
 
 
 def _sums(scores: Sparse) -> FloatArray:
     return np.asarray(scores.sum(axis=1), np.float64).ravel()
 
 
-def _farthest_from_one(sums: FloatArray) -> float:
+def _largest_distance_from_one(sums: FloatArray) -> float:
     return float(np.abs(sums - 1).max(initial=0))
 
 
@@ -322,8 +321,7 @@ def _refuse(raw: RawPredictions, wrong: BoolArray, required: str, hint: str = ""
 
 
 def placed_scores(scores: Sparse, nodes: IntArray, n_nodes: int) -> Sparse:
-    """Scores with each column at its node, -1 for none, shape (n_classes,); canonical, without
-    zeros."""
+    """Scores with each column at its node, -1 for none; canonical CSR without zeros."""
     at = nodes.astype(scores.indices.dtype)[scores.indices]
     values = np.where(at < 0, 0, scores.data)
     held = (values, np.maximum(at, 0), scores.indptr.copy())
@@ -357,14 +355,14 @@ def answered(
         one = single is None and alone and bool((np.diff(raw.scores.indptr) == 1).all())
         return placed, bool(single or one), ()
     whole, known = _sums(raw.scores), _sums(placed)
-    sums = known if _farthest_from_one(known) < _farthest_from_one(whole) else whole
+    sums = known if _largest_distance_from_one(known) < _largest_distance_from_one(whole) else whole
     said = () if single else _one_answer(raw, sums, alone)
     if said is None:
         wrong = int((np.abs(sums - 1) > SUM_TOLERANCE).sum())
         several = Reading(_ANY_ANSWERS, "rows do not sum to one", wrong, _ONE)
         is_open = (placed.data != 1).any() and (alone or whole.max() <= 1 + SUM_TOLERANCE)
         return placed, False, (several,) if is_open else ()
-    if sums is known or _farthest_from_one(1 + whole - known) <= SUM_TOLERANCE:
+    if sums is known or _largest_distance_from_one(1 + whole - known) <= SUM_TOLERANCE:
         return placed, True, said
     beyond = raw.scores[:, unknown].max(axis=1).toarray() > placed.max(axis=1).toarray()
     scores = csr_array(placed.multiply(~beyond[:, np.newaxis]))
@@ -377,7 +375,7 @@ def answered(
 
 def _one_answer(raw: RawPredictions, sums: FloatArray, alone: bool) -> tuple[Reading, ...] | None:
     """Why each row has one answer, nothing if that is certain; None if a row has any number."""
-    apart, n = _farthest_from_one(sums), len(sums)
+    apart, n = _largest_distance_from_one(sums), len(sums)
     if apart <= SUM_TOLERANCE:
         return ()
     if apart <= MOST_TOLERANCE:

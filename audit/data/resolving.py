@@ -15,7 +15,7 @@ from audit.base.readings import AskedError, Reading, as_typed
 from audit.base.table import Table, TextLines
 from audit.data.asking.ask import kinds_of, patterns, present_in, proposed, screen, way_of
 from audit.data.asking.repairs import ids_of, refuse_headings, sets_of, stated_set
-from audit.data.asking.seen import HALF, Seen, is_record, read
+from audit.data.asking.seen import HALF, Seen, as_read, is_record
 from audit.data.columns import ROW, Columns, as_written, family, taking
 from audit.data.labels import Nodes, labels_in
 from audit.data.layouts import layout_of, spelt
@@ -211,8 +211,7 @@ class Request:
         return replace(columns, id=id_, label=label, readings=tuple(told))
 
     def _may_hold(self, name: str, good: str) -> bool:
-        """Whether half of the labels in a column are nodes, however its cells are read, or it is of
-        the family of a good one."""
+        """Whether half of a column's labels can be nodes, or it is of the family of ``good``."""
         if name == good:
             return False
         if family(name) == family(good) and self.seen.n_values(name):
@@ -264,7 +263,7 @@ class Request:
             options |= kinds.options
             raise AskedError("rows must be chosen", found=kinds.said[0], options=options)
         if not published and not columns.codes:
-            refuse_headings(seen, _number_of_each(rows))
+            refuse_headings(seen, _label_counts(rows))
         if columns.flags:
             return columns
         if not (columns.version or columns.table):
@@ -326,11 +325,11 @@ class Request:
         return ({**options}, reads) if reads else ({}, "")
 
     def reads(self, columns: Columns) -> str:
-        """What columns read, as a clause; empty if most labels are no nodes."""
+        """A clause on how many instances and labels are read; empty if most labels are no nodes."""
         rows, seen = self._rows(columns), self.seen
         n = nodes = 0
         for (of,), own in rows.drop_nulls("label").group_by("table"):
-            texts = read(_number_of_each(own), seen.nodes, seen.stated)
+            texts = as_read(_label_counts(own), seen.nodes, seen.stated)
             n += sum(texts.values())
             nodes += sum(k for t, k in texts.items() if seen.nodes.is_node(t, of and str(of)))
         if nodes < HALF * n or not n:
@@ -354,5 +353,5 @@ def _without_header(table: Table) -> Table:
     return replace(below, schema=schema, scan=scan, text=TextLines(header=False))
 
 
-def _number_of_each(rows: pl.DataFrame) -> Mapping[str, int]:
+def _label_counts(rows: pl.DataFrame) -> Mapping[str, int]:
     return dict(rows.group_by("label", maintain_order=True).len().iter_rows())

@@ -250,8 +250,8 @@ def left_out(frame: pl.DataFrame, columns: Columns, where: object) -> pl.Series:
 
 
 def _is_kept(text: str, conditions: Sequence[tuple[str, str]]) -> bool:
-    """Whether a text meets conditions, whatever its case; letters of a pattern are as they stand:
-    ``NOT*`` is not the beginning of ``notes``."""
+    """Whether a text fits one of the ``=`` conditions, if there are any, and no ``!=`` one; only in
+    a pattern with ``*`` does case count."""
     fits = set[tuple[str, bool]]()
     for sign, like in conditions:
         wanted = re.escape(like).replace(r"\*", ".*")
@@ -339,7 +339,7 @@ def _named(labels: pl.Series, classes: ClassNames, where: object) -> pl.Series:
 
 
 def _finished(rows: pl.DataFrame, columns: Columns) -> pl.DataFrame:
-    """Rows in the columns of `ROWS`, with the code sets of their labels."""
+    """Rows with their labels' code sets: the columns of `ROWS`, then group, split and strata."""
     table, place, refused = pl.lit(None, pl.String), pl.lit(None, pl.Int64), pl.col("refused")
     if len(columns.label) == 1 and columns.sets:
         table = pl.lit(columns.sets[0], pl.String)

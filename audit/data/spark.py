@@ -165,7 +165,7 @@ def _message(error: Exception) -> str:
 
 
 def _cause(error: Exception) -> str:
-    """The line of a Spark error that says what is wrong; for a Python error, after its trace."""
+    """The first line of a Spark error that is not indented; of a Python error, behind its trace."""
     text = _message(error)
     lines = text.partition("Traceback (most recent call last):")[2] or text
     messages = (line for line in lines.strip("\n").splitlines() if not line.startswith(" "))

@@ -88,11 +88,11 @@ def candidates(table: Table, taken: Collection[str], *, groups: bool) -> list[st
         if not (name.lower() in others or dtype.is_nested() or dtype.is_temporal())
         and dtype not in (pl.Binary, pl.Object)
         and (table.head[name].drop_nulls().n_unique() <= MOST_VALUES or groups)
-        and not _is_text(table.head[name])
+        and not _is_long_text(table.head[name])
     ]
 
 
-def _is_text(values: pl.Series) -> bool:
+def _is_long_text(values: pl.Series) -> bool:
     length = values.str.len_chars().mean() if values.dtype == pl.String else None
     return isinstance(length, float) and length > _LONGEST
 

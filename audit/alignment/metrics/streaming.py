@@ -71,7 +71,7 @@ class Stream:
         members = self._members(batch)
         for start in range(0, len(batch), ROWS_PER_BLOCK):
             block = slice(start, start + ROWS_PER_BLOCK)
-            weights = self._weights(batch.units[block], len(statistics[block]))
+            weights = self._bootstrap_weights(batch.units[block], len(statistics[block]))
             for scope, member in enumerate(members[block].T):
                 self._sums[:, scope] += weighted_sums(statistics[block][member], weights[member])
 
@@ -99,7 +99,8 @@ class Stream:
         members[:, nodes] = batch.within([self.scopes[place] for place in nodes])
         return members
 
-    def _weights(self, units: Sequence[str], n: int) -> FloatArray:
+    def _bootstrap_weights(self, units: Sequence[str], n: int) -> FloatArray:
+        """Weights of n instances: a column of 1, then one of random weights for each replicate."""
         if not self._replicates:
             return np.ones((n, 1))
         drawn = poisson_weights(unit_keys(units, self._seed), self._replicates)

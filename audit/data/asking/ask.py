@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from audit.data.asking.repairs import Way, best_way, ids_of
-from audit.data.asking.seen import HALF, NEARLY_ALL, Seen, read
+from audit.data.asking.seen import HALF, NEARLY_ALL, Seen, as_read
 from audit.data.columns import family
 from audit.data.labels import Nodes, Share
 from audit.data.rows import YES, left_out
@@ -144,7 +144,7 @@ def way_of(seen: Seen, name: str) -> Way | None:
 
 
 def _labels(seen: Seen, ways: Mapping[str, Way]) -> Proposal | None:
-    """The columns of nine in ten nodes and how they are read; None if there are none."""
+    """The columns nine in ten of whose labels are nodes, and how to read them; None if none are."""
     good = [one for one, way in ways.items() if way.share.of_complete >= NEARLY_ALL]
     plain = [one for one in good if not ways[one].options]
     if plain and not any(map(seen.repeats, plain)) and seen.frame.height >= _EACH_ONCE:
@@ -187,7 +187,7 @@ def _label_columns(seen: Seen, ways: Mapping[str, Way], good: Sequence[str]) -> 
     held = {unit: _held(inner, names) for unit, names in units.items()}
     kept, said = list[str](), list[str]()
     for unit in sorted(units, key=lambda one: -held[one].height):
-        inside = {other: _inside(held[unit], held[other]) for other in kept}
+        inside = {other: _share_in_row(held[unit], held[other]) for other in kept}
         within = max(inside, key=lambda other: inside[other], default="")
         if within and inside[within] >= HALF:
             stand = f"{_percent(inside[within])} of its labels stand in"
@@ -215,13 +215,13 @@ def _held(seen: Seen, names: Sequence[str]) -> pl.DataFrame:
     """``row, label`` of the different nodes in columns, as one spelling writes them."""
     every, nodes = pl.concat(map(seen.rows, names)), seen.nodes
     texts = every["label"].unique()
-    spelt = {t: next(map(nodes.node, read({t: 1}, nodes, seen.stated)), None) for t in texts}
+    spelt = {t: next(map(nodes.node, as_read({t: 1}, nodes, seen.stated)), None) for t in texts}
     label = pl.col("label").replace_strict(spelt, return_dtype=pl.String)
     return every.with_columns(label).drop_nulls().unique()
 
 
-def _inside(some: pl.DataFrame, others: pl.DataFrame) -> float:
-    """Share of labels that others of their row are too."""
+def _share_in_row(some: pl.DataFrame, others: pl.DataFrame) -> float:
+    """Share of the labels of one frame that the other one has in the same row too."""
     same = some.join(others, on=["row", "label"], how="semi")
     return same.height / some.height if some.height else 0.0
 

@@ -13,7 +13,7 @@ import polars as pl
 from audit.base.errors import InputError, first_cases
 from audit.base.plurals import percentage
 from audit.base.readings import AskedError
-from audit.data.asking.seen import HALF, NEARLY_ALL, Seen, labels_of, read
+from audit.data.asking.seen import HALF, NEARLY_ALL, Seen, as_read, labels_of
 from audit.data.columns import AS_WRITTEN, ROW, Columns, family
 from audit.data.labels import Nodes, Share
 from audit.hierarchies.hierarchy import Hierarchy
@@ -75,7 +75,7 @@ def best_way(cells: pl.DataFrame, nodes: Nodes, stated: Columns = AS_WRITTEN) ->
 
 def _tried(options: Mapping[str, Any], cells: pl.DataFrame, nodes: Nodes, stated: Columns) -> Way:
     columns = replace(stated, **options)
-    share = nodes.share(read(labels_of(cells, columns, TRIED), nodes, columns))
+    share = nodes.share(as_read(labels_of(cells, columns, TRIED), nodes, columns))
     least = cells.filter(~pl.col("cell").is_in(columns.missing))["rows"].sum()
     return Way(options, replace(share, n=max(share.n, int(least))))
 
@@ -128,7 +128,7 @@ def _without_words(best: Way, cells: pl.DataFrame, nodes: Nodes, stated: Columns
     if best.share.of_complete >= NEARLY_ALL or not nodes.have_digits or columns.by_title:
         return best
     labels = labels_of(cells, columns, TRIED)
-    refused = [one for one in labels if not any(map(nodes.is_node, read({one: 1}, nodes, columns)))]
+    refused = [t for t in labels if not any(map(nodes.is_node, as_read({t: 1}, nodes, columns)))]
     nothing = [one for one in refused if not re.search(r"\d", one) and one not in columns.missing]
     if not 0 < len(nothing) <= _SEVERAL:
         return best
@@ -169,7 +169,7 @@ def ids_of(
     for one in free:
         for visit in free if best in ("", one) else [best]:
             if visit != one and _counts_within(seen, one, visit, several):
-                kept = (_kept_together(one),) if one == best else ()
+                kept = (_group_advice(one),) if one == best else ()
                 return (one, visit), (f"{visit!r} counts within {one!r}.", *kept)
     if not best:
         return (ROW,), () if several else (_EACH_ROW,)
@@ -180,12 +180,11 @@ def ids_of(
         for one in sorted(coarser, key=lambda one: -seen.n_values(one))
         if not _may_be_ages(seen, one) and seen.frame.select(best, one).n_unique() == n
     ]
-    return (best,), tuple(map(_kept_together, groups[:1]))
+    return (best,), tuple(map(_group_advice, groups[:1]))
 
 
 def _rank(seen: Seen, name: str, label: Sequence[str]) -> int:
-    """How likely a column is that of ids, beside a column of one label a row; 0 if it is not:
-    labels of an instance hardly ever repeat."""
+    """How likely a column is that of ids, 0 to 4; ``label`` is that of rows with one label each."""
     n, rows = seen.n_values(name), seen.frame.height
     if n == rows:
         numbers = seen.numbers(name)
@@ -203,6 +202,7 @@ def _rank(seen: Seen, name: str, label: Sequence[str]) -> int:
 
 
 def _may_be_ages(seen: Seen, name: str) -> bool:
+    """Whether the values of a column are all whole numbers from 0 to 120, as ages are."""
     numbers = seen.numbers(name)
     return bool(numbers.is_between(0, _AGE).all()) and not numbers.null_count()
 
@@ -225,7 +225,8 @@ def _counts_within(seen: Seen, id_: str, name: str, several: bool) -> bool:
     return counts and each.height < rows.n_unique() < rows.height + several
 
 
-def _kept_together(name: str) -> str:
+def _group_advice(name: str) -> str:
+    """A sentence that advises to state a column as the group, with ``--group``."""
     return f"With --group {name} the instances of one {name} are kept together."
 
 
@@ -271,7 +272,7 @@ def sets_of(seen: Seen, columns: Columns) -> tuple[str | None, ...]:
 
 
 def _set_of(seen: Seen, values: Mapping[str, int], name: str) -> str | None:
-    """The code set of labels: said by their dots, else the one of which clearly most are."""
+    """The code set of which clearly most labels are; None if each tells its own; else asked."""
     tables = seen.nodes.tables
     may_be = {text: [t for t in tables if seen.nodes.is_complete(text, t)] for text in values}
     if not any(len(of) == len(tables) for of in may_be.values()):

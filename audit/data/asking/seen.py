@@ -115,14 +115,14 @@ class Seen:
 
     def share_of(self, labels: Mapping[str, int], table: str | None = None) -> Share:
         """Share of nodes of labels as written."""
-        return self.nodes.share(read(labels, self.nodes, self.stated), table)
+        return self.nodes.share(as_read(labels, self.nodes, self.stated), table)
 
     def complete(self, labels: Mapping[str, int]) -> Mapping[str, bool | None]:
         """Whether each label as written is a complete code; None of words for no code."""
-        as_read = {t: next(iter(read({t: 1}, self.nodes, self.stated)), "") for t in labels}
-        sets = self.nodes.sets({as_read[text]: n for text, n in labels.items()})
+        texts = {t: next(iter(as_read({t: 1}, self.nodes, self.stated)), "") for t in labels}
+        sets = self.nodes.sets({texts[text]: n for text, n in labels.items()})
         return {
-            t: self.nodes.is_complete(own, sets[own]) if own else None for t, own in as_read.items()
+            t: self.nodes.is_complete(own, sets[own]) if own else None for t, own in texts.items()
         }
 
     def is_good(self, column: str) -> bool:
@@ -222,8 +222,8 @@ def labels_of(cells: pl.DataFrame, columns: Columns, most: int) -> Mapping[str, 
     return dict(each.group_by("label", maintain_order=True).agg(pl.col("rows").sum()).iter_rows())
 
 
-def read(labels: Mapping[str, int], nodes: Nodes, words: Columns) -> Mapping[str, int]:
-    """Labels as words read them that are no nodes; those that stand for no code are left out."""
+def as_read(labels: Mapping[str, int], nodes: Nodes, words: Columns) -> Mapping[str, int]:
+    """Labels with their counts as words read them: nodes stay, words for no code are left out."""
     found = dict[str, int]()
     for text, n in labels.items():
         is_node = nodes.is_node(text)

@@ -140,8 +140,7 @@ def _id(reference: str) -> pl.Expr:
 
 
 def _events(every: pl.DataFrame, where: Path) -> pl.DataFrame:
-    """A row for each coding of each condition and procedure, and one for those without any, with
-    what their encounters say."""
+    """A row for each coding of a condition or procedure, or one without; with its encounter."""
     kinds = ("Condition", "Procedure")
     if every.filter(pl.col("kind").is_in(kinds)).is_empty():
         counts = Counter(every["kind"].drop_nulls())
@@ -194,6 +193,7 @@ def _events(every: pl.DataFrame, where: Path) -> pl.DataFrame:
 
 
 def _told(rows: pl.DataFrame, others: int, wanted: Wanted) -> Iterator[Reading]:
+    """Readings on ``others`` (left out), rows without a visit, and conditions that are not sure."""
     if others:
         said = "resources without a coding of the system are no labels"
         yield Reading(said, "--system names it", others, "--system with a pattern", "resources")

@@ -199,6 +199,7 @@ def _labels(counts: pl.DataFrame, side: str, vocabulary: str) -> pl.DataFrame:
 
 
 def _told(codes: pl.DataFrame, vocabulary: str, wanted: Wanted) -> Iterator[Reading]:
+    """Readings on rows of other vocabularies, which are left out, and rows without a visit."""
     if left := int(codes.filter(refused="left_out")["rows"].sum()):
         said, option = "concepts of other vocabularies are no labels", "another --vocabulary"
         yield Reading(said, f"labels are those of {vocabulary}", left, option)

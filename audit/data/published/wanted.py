@@ -36,7 +36,7 @@ class Wanted:
     vocabulary: str = ""
 
     def refuse_unused(self, table: Table) -> None:
-        """Raise InputError where a system or vocabulary is stated of a table that has none."""
+        """Raise InputError if a system is stated and data are no FHIR, or a vocabulary: no OMOP."""
         stated, own = self.system or self.vocabulary, self.nodes.hierarchy.name
         used = {"fhir": self.system, "omop": self.vocabulary}.get(table.layout)
         if stated and not used and own.lower() != stated.lower():  # as that of OMOP is called
