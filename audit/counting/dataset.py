@@ -73,8 +73,7 @@ class Instances(Counts):
 
     @cached_property
     def _known(self) -> Mapped:
-        """What counting needs of labels by their keys: the index of a node, or the number of nodes
-        plus the position in `REASONS` of the reason of a refused label."""
+        """Properties of labels: number i is node i, or, from n_nodes on, a reason of `REASONS`."""
         hierarchy = self.hierarchy
         nodes, reasons = np.arange(len(hierarchy)), np.arange(len(REASONS))
         node_of = np.concatenate([nodes, np.full_like(reasons, -1)])
@@ -83,6 +82,7 @@ class Instances(Counts):
 
     @cached_property
     def _counted(self) -> tuple[RecordCounts, Sparse, Sparse, AtNodes]:
+        """`records`, `aggregated`, `specific` and `at_nodes`, all from one pass over the rows."""
         n_nodes = len(self.hierarchy)
         records, at_nodes = RecordCounts(), AtNodes()
         aggregated, specific = GrowingRows(n_nodes, np.int32), GrowingRows(n_nodes, np.int64)

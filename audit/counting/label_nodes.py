@@ -44,7 +44,7 @@ def summed_counts(counts: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class LabelNodes:
-    """The mapped labels of a source that is counted without loading its instances.
+    """The labels, mapped or refused, of a source that is counted without loading its instances.
 
     Args:
         hierarchy: The hierarchy, with a node for every label that was kept.
@@ -66,7 +66,7 @@ class LabelNodes:
 
     @property
     def counts(self) -> pl.DataFrame:
-        """Number of assertions of each label, as `label_counts` returns it."""
+        """Number of assertions of each label, refused ones too, as `label_counts` returns it."""
         return self.written.select(*LABELS)
 
     def numbered(self, rows: pl.DataFrame) -> pl.DataFrame:

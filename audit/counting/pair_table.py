@@ -143,7 +143,7 @@ class PairTable:
         return pl.DataFrame({name: found.column(name) for name in columns})
 
     def tables(self) -> dict[str, pl.DataFrame | pl.LazyFrame]:
-        """``pairs``, `lean`, and the tables of the verdicts."""
+        """The tables that a run keeps, by name: `lean` as ``pairs``, and those of the verdicts."""
         judged = {} if self.verdicts is None else self.verdicts.tables()
         return {"pairs": self.lean(), **judged}
 

@@ -118,6 +118,7 @@ def _titled(
 
 @cache
 def _compiled() -> dict[tuple[Any, ...], pl.DataFrame]:
+    """The rows of `COMPILED` for each hierarchy, by its digest (a tuple of one)."""
     return pl.read_parquet(COMPILED).partition_by("sha256", include_key=False, as_dict=True)
 
 

@@ -95,7 +95,7 @@ def count_pairs(
     together = numbered_rows.repartition(_cores(rows), "instance").sortWithinPartitions("instance")
     parts = PARTS_PER_CORE * _cores(rows)
     sums = _mapped(together, partial(counted, known, str(read.table), parts), SUMS)
-    added = _mapped(sums.repartition(parts, "kind", "part"), whole_parts, SUMS)
+    added = _mapped(sums.repartition(parts, "kind", "part"), added_parts, SUMS)
     return count_of(_collected(added, SUMS), labels)
 
 
@@ -150,7 +150,7 @@ def numbered(columns: Columns, labels: LabelNodes, frames: Iterable[pl.DataFrame
 
 
 def counted(known: Mapped, where: object, parts: int, frames: Iterable[pl.DataFrame]) -> Frames:
-    """The `SUMS` of all instances of some `ROWS`, sorted by instance; keys are in so many parts."""
+    """Count instances, given as `ROWS` sorted by instance: `SUMS` by kind and part of the keys."""
     records, pairs = RecordCounts(), PairSums(len(known.residual))
     for rows in whole_instances(gathered(iter(frames), ROWS_AT_ONCE), known.node_of, where):
         counts = InstanceCounts(rows, known)
@@ -162,8 +162,8 @@ def counted(known: Mapped, where: object, parts: int, frames: Iterable[pl.DataFr
     yield _sums(PAIRS, parts, found.keys(len(known.residual)), found.joint, found.confusion_sum)
 
 
-def whole_parts(frames: Iterable[pl.DataFrame]) -> Frames:
-    """The `SUMS` of parts of which all tasks' blocks are there, added up to a block a part."""
+def added_parts(frames: Iterable[pl.DataFrame]) -> Frames:
+    """The blocks of all tasks for each kind and part, added up to one block; as `SUMS`."""
     sums = pl.concat([pl.DataFrame(schema=SUMS), *frames])
     for (kind, part), own in sums.group_by("kind", "part"):
         yield pl.DataFrame([[kind], [part], [_bytes(_added(own))]], SUMS)
@@ -178,12 +178,12 @@ def _added(sums: pl.DataFrame) -> pl.DataFrame:
 def whole_instances(
     frames: Iterable[pl.DataFrame], node_of: IntArray, where: object
 ) -> Iterator[RecordRows]:
-    """The rows of whole instances, from frames of `ROWS` that are sorted by instance.
+    """Rows of whole instances, by label number, from frames of `ROWS` sorted by instance.
 
     The last instance of a frame is held back, because the next one may continue it.
 
     Args:
-        node_of: Node of each label by its number; negative: it was refused.
+        node_of: Node of each label number, negative if refused; it serves to refuse too many pairs.
     """
     waiting, pairs = pl.DataFrame(schema=ROWS), 0
     for frame in chain(frames, [None]):

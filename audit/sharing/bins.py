@@ -220,7 +220,7 @@ def ratios(
     supports: list[FloatArray],
     effective: FloatArray,
 ) -> Estimates:
-    """Told counts over expected ones, which grow with told ``supports``; with their intervals."""
+    """Told counts over expected ones; bins of these and of ``supports`` widen the intervals."""
     squares = sum((1 / one**2 for one in (observed, *supports)), np.zeros(len(observed)))
     times = np.exp(Z * np.sqrt(1 / effective + width**2 / 12 * squares))
     ratio = observed / expected

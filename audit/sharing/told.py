@@ -203,8 +203,8 @@ class _Telling:
             column = self.columns[name]
             of = {"share": self._shares, "difference": self._differences, "ratio": self._ratios,
                   "mean": self._means}  # fmt: skip
-            made = of.get(column.kind)
-            self._estimates[name] = made(column) if made else Estimates(*[self._factor(column)] * 3)
+            how = of.get(column.kind)
+            self._estimates[name] = how(column) if how else Estimates(*[self._expected(column)] * 3)
         return self._estimates[name]
 
     def _exact_or_nan(self, name: str) -> FloatArray:
@@ -260,8 +260,8 @@ class _Telling:
         made = ratios(k, expected, self.rounding.width, supports, self._effective_or(column, k))
         return Estimates(*(np.where(told, one, np.nan) for one in made))
 
-    def _factor(self, column: Column) -> FloatArray:
-        """Expectations of pairs: told supports, and what the exact ones leave as a factor."""
+    def _expected(self, column: Column) -> FloatArray:
+        """Expected joint counts as told: told supports times what exact ones leave as a factor."""
         values, a, b = map(self._exact_or_nan, (column.name, *column.of))
         told_a, told_b = map(self.number, column.of)
         large = (told_a > self.rounding.width) & (told_b > self.rounding.width)
@@ -289,7 +289,7 @@ def all_of(conditions: Sequence[BoolArray]) -> BoolArray | bool:
 
 
 def _near_multiple(many: int, each: int, least: int) -> bool:
-    """Whether a number is within ``least`` of a multiple of another."""
+    """Whether a number is less than ``least`` away from a multiple of another."""
     return bool(least and each) and min(many % each, -many % each) < least
 
 
@@ -333,7 +333,7 @@ def told_mean(
     *,
     times: int = 1,
 ) -> ToldMean | None:
-    """A mean over n told instances in the nearest multiple of its step; None if too coarse.
+    """A mean in the step that n told instances and the values' range set; None if too coarse.
 
     Args:
         value: The mean as it is, and ``low_end, high_end``, the ends of its interval.

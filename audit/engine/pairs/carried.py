@@ -59,7 +59,7 @@ class Carried:
 
     @classmethod
     def of(cls, direct: Sparse, added: Sparse) -> Carried:
-        """Propagate direct labels; ``added`` is from `added_by_labels`."""
+        """Propagate direct labels; what each adds to a node's value is from `added_by_labels`."""
         sums = aggregate(direct, added)
         labels, own = sums.data // _LABEL, sums.data & _OWN > 0
         below = labels - own
@@ -115,6 +115,7 @@ class AtNodes:
 
     @cached_property
     def _whole(self) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+        """Instance and facts of each value that is carried, block by block, and there by node."""
         return self._instance.whole(), self._facts.whole()
 
     def _having(self, bit: int, nodes: Sequence[int]) -> IntArray:

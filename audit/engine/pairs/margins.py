@@ -160,7 +160,7 @@ def count_margins(
 
 
 def _by_part(matrix: Sparse, part: IntArray, weight: IntArray | None) -> Sums:
-    """Stored values by ``part * n_nodes + node``; rows left out are counted behind, and dropped."""
+    """Stored values counted, or weighed, by ``part * n_nodes + node``; none of a negative part."""
     n_nodes, behind = matrix.shape[1], int(part.max(initial=-1)) + 1
     keys = np.repeat(np.where(part < 0, behind, part) * n_nodes, np.diff(matrix.indptr))
     keys += matrix.indices
@@ -174,7 +174,7 @@ def _by_part(matrix: Sparse, part: IntArray, weight: IntArray | None) -> Sums:
 def _between(
     specific: Sparse, part: IntArray, branch_of: IntArray, weight: IntArray | None
 ) -> Sums:
-    """The margin ``between`` of `Margin`; labels count in the branches of their nodes."""
+    """Pairs of labels of one record, by part and both branches, as ``between`` of `Margin`."""
     n_nodes, record = specific.shape[1], row_numbers(specific)
     branch = branch_of[specific.indices]
     kept = np.flatnonzero((branch >= 0) & (part[record] >= 0))

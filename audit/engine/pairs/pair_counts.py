@@ -81,8 +81,8 @@ class PairSums:
     """
 
     def __init__(self, n_nodes: int) -> None:
-        self._joint: Sparse = _zeros(n_nodes, np.int32)
-        self._deficits: Sparse = _zeros(n_nodes, np.float64)
+        self._joint: Sparse = csr_array(coo_array((n_nodes, n_nodes), dtype=np.int32))
+        self._deficits: Sparse = csr_array(coo_array((n_nodes, n_nodes), dtype=np.float64))
 
     def add(self, values: Sparse, progress: Progress = silent) -> None:
         """Add instances.
@@ -113,10 +113,6 @@ class PairSums:
             bits[joint.indptr[start] + np.searchsorted(keys, keys_lacking)] -= lacking.data
         first = np.repeat(np.arange(n_nodes, dtype=np.int32), np.diff(joint.indptr))
         return PairCounts(first, joint.indices, joint.data, bits)
-
-
-def _zeros(n: int, kind: type[np.number[Any]]) -> Sparse:
-    return csr_array(coo_array((n, n), dtype=kind))
 
 
 def _blocks(values: Sparse) -> Iterator[Sparse]:

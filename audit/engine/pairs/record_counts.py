@@ -193,7 +193,7 @@ class InstanceCounts(Records):
         return count_margins(self.carried.specific, self.carried.values, part, branches)
 
     def _labels(self) -> IntArray:
-        """Each label as written, once of an instance."""
+        """Label numbers to be tallied: each label as written once for every instance with it."""
         (instance, label), n_labels = self._written, len(self.mapped.node_of)
         return np.unique(instance * n_labels + label) % max(n_labels, 1)
 
@@ -224,7 +224,7 @@ class InstanceCounts(Records):
         return np.concatenate([k * self._n_nodes + self._having(b) for k, b in enumerate(RESIDUAL)])
 
     def _alone(self) -> IntArray:
-        """The label of each instance with a single most specific one."""
+        """Nodes to be tallied: the label of each instance with a single most specific one."""
         each = np.repeat(self._specific == 1, self._specific)
         return np.asarray(self.carried.specific.indices[each])
 

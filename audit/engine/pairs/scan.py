@@ -170,14 +170,14 @@ class Scan:
         return frame.select(pl.col(name).cast(kind) for name, kind in FINDS.items())
 
     def _strength(self, places: IntArray) -> FloatArray:
-        """Strength of the excess that is left of pairs, per effective record; shape as given."""
+        """Strength of the excess that pairs have left, over their `scale`; shape as given."""
         left = strength_of(self.observed[places], self.explained[places])
         return np.asarray(left / self.scale[places])
 
     def explaining(self, found: pl.DataFrame, number: int) -> list[tuple[int, float]]:
         """Numbers of earlier finds that explain part of a find, with the records, most first."""
         a, b, delta = (found[:number][name].to_numpy() for name in ("a", "b", "delta"))
-        at_a, at_b = self._meets_of(found["pair"][number])
+        at_a, at_b = self._meets_of_ends(found["pair"][number])
         added = np.zeros(number)
         for x, y in ((a, b), (b, a)):
             there = np.flatnonzero((at_a[x] >= 0) & (at_b[y] >= 0))
@@ -186,7 +186,8 @@ class Scan:
         order = np.argsort(-added, kind="stable")
         return [(i, float(added[i])) for i in order.tolist() if added[i] > 0]
 
-    def _meets_of(self, place: int) -> tuple[IntArray, IntArray]:
+    def _meets_of_ends(self, place: int) -> tuple[IntArray, IntArray]:
+        """Meets of a pair's first node with every node, and of its second, (n_nodes,) each."""
         return self.meets.with_all(int(self.a[place])), self.meets.with_all(int(self.b[place]))
 
     def _named(self, taken: int) -> int:
@@ -218,7 +219,7 @@ class Scan:
 
     def _explain(self, named: int, delta: float) -> IntArray:
         """Let a find explain what it can of related pairs; those changed that still surprise."""
-        at_a, at_b = self._meets_of(named)
+        at_a, at_b = self._meets_of_ends(named)
         related = []
         for at_first, at_second in ((at_a, at_b), (at_b, at_a)):
             places = self._within(at_first >= 0, at_second >= 0)

@@ -86,7 +86,7 @@ class Exchanges:
 
 
 def least_margin(missed: IntArray, false: IntArray, a: IntArray, b: IntArray) -> IntArray:
-    """Least count of mistakes among the ways in which a pair may be exchanged; 0 without any.
+    """Least of ``min(missed[a], false[b])`` and ``min(missed[b], false[a])`` above 0, else 0.
 
     Args:
         missed: How often each label, or any of several, is missed, shape (n,).
@@ -205,7 +205,7 @@ class Given:
 def count_given(
     labels: Sparse, decided: Sparse, closure: Sparse, group_of: IntArray | None = None
 ) -> Given:
-    """Count how often each label is given in place of others, and others in its place.
+    """Where each label is given in place of others, or others in its place, and in how many groups.
 
     Args:
         group_of: Index of each instance's group, shape (n_instances,); None where each is its own.

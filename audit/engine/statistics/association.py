@@ -48,7 +48,6 @@ def shrunk_ratio(
 
     Shapes as given: ``(O + 1/2) / (E + 1/2)``, and quantiles of ``Gamma(O + 1/2, rate E + 1/2)``
     (Noren, Hopstadius and Bate 2013).
-    Hopstadius and Bate 2013).
     """
     shape, rate = observed + SHRINKAGE, expected + SHRINKAGE
     low, high = (gammaincinv(shape, tail) / rate for tail in (TAIL, 1 - TAIL))

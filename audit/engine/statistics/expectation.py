@@ -41,7 +41,7 @@ class Expectation:
     factor: FloatArray
 
     @cached_property
-    def _missing(self) -> FloatArray:
+    def _one_less_factor(self) -> FloatArray:
         """One minus the factor, shape (n_strata, n_facets^2)."""
         return 1.0 - self.factor.reshape(len(self.factor), prod(self.factor.shape[1:]))
 
@@ -58,8 +58,8 @@ class Expectation:
             facets = np.ravel_multi_index(
                 (self.facet[a[some]], self.facet[b[some]]), self.factor.shape[1:]
             )
-            for size, share, lacking in zip(self.size, self.share, self._missing, strict=True):
-                expected[some] += _terms(share[a[some]], share[b[some]], size, lacking[facets])
+            for size, share, less in zip(self.size, self.share, self._one_less_factor, strict=True):
+                expected[some] += _terms(share[a[some]], share[b[some]], size, less[facets])
 
         chunks = [slice(start, start + CHUNK) for start in range(0, len(a), CHUNK)]
         if len(chunks) == 1:
@@ -71,15 +71,15 @@ class Expectation:
 
 
 def _terms(
-    first: FloatArray, second: FloatArray, size: FloatArray, missing: FloatArray
+    first: FloatArray, second: FloatArray, size: FloatArray, one_less_factor: FloatArray
 ) -> FloatArray:
-    """Expected joint records of each pair in a stratum; ``first``, the shares, is overwritten."""
+    """Expected joint records of pairs in one stratum; the shares of both nodes are overwritten."""
     independent = first * second
     independent *= size
     np.subtract(1.0, first, out=first)
     np.subtract(1.0, second, out=second)
     first *= second
-    first *= missing
+    first *= one_less_factor
     np.subtract(1.0, first, out=first)
     first *= independent
     return first
@@ -113,15 +113,13 @@ def facets_of(labelled: IntArray, branch_of: IntArray) -> Facets:
     used = np.flatnonzero((labelled > 0) & (branch_of >= 0))
     labels = np.bincount(branch_of[used], minlength=len(branch_of))
     several = np.flatnonzero(labels > 1)
-    facet = np.full(len(branch_of), -1, np.int64)
+    facet, count = np.full(len(branch_of), -1, np.int64), min(len(several), MOST_BRANCHES)
     if len(several) > MOST_BRANCHES:
         largest = several[np.argsort(-labels[several], kind="stable")]
         facet[several] = MOST_BRANCHES - 1
         several = np.sort(largest[: MOST_BRANCHES - 1])
-        facet[several] = np.arange(len(several))
-        return Facets(facet, MOST_BRANCHES)
     facet[several] = np.arange(len(several))
-    return Facets(facet, len(several))
+    return Facets(facet, count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +206,7 @@ def pairs_found(
 
 
 def expectation(strata: Strata, branch_of: IntArray, pairs: LabelPairs) -> Expectation:
-    """The expectation that follows from the margins of strata.
+    """Expected joint records of any pairs of nodes, as they follow from the margins of strata.
 
     Args:
         pairs: From `label_pairs` of the same strata and branches.
@@ -225,6 +223,7 @@ def shares(counts: IntArray, size: IntArray) -> FloatArray:
 
 
 def _observed_pairs(strata: Strata, facets: Facets) -> FloatArray:
+    """Observed pairs of labels between facets, shape (n_strata, n_facets, n_facets)."""
     k, n_nodes = strata.labelled.shape
     observed = np.zeros((k, facets.count, facets.count))
     rest, second = np.divmod(strata.between.keys, n_nodes)

@@ -105,7 +105,7 @@ class Alike:
 
 
 def alike(specific: Sparse, group: IntArray) -> Alike:
-    """Measure how much records of one group resemble each other.
+    """Measure by one share, over all labels, how much records of one group resemble each other.
 
     With n records in group g, S of which have label l, B = the sum of S over groups of at least two
     records, and pi the share of all records with the label, the share is ``(sum of S (S - 1) / (n -
@@ -222,7 +222,7 @@ class Scales:
         return found[:, 0], found[:, 1].astype(np.int64), found[:, 2]
 
     def _scale(self, a: int, b: int, expected: float) -> tuple[float, int, float]:
-        """Of one pair what `of` gives of several; ``1, 0, 0`` where no record has it."""
+        """Scale, number of groups and sum of squared shares of a pair; 1, 0, 0 without records."""
         grouped = self.grouped
         joint = self._with_both(a, b)
         alone = [grouped.carrying(node) for node in grouped.below_both(a, b).tolist()]

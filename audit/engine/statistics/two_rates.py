@@ -116,7 +116,7 @@ class TwoSides:
 def two_sides(
     counted: Sparse, among: Sparse, of: IntArray, group: IntArray | None, here: BoolArray
 ) -> TwoSides:
-    """Compare the shares of the instances on one side with those of all others.
+    """Shares of the instances on one side and of all others, with p values of their difference.
 
     A group on both sides counts on both.
 
@@ -342,7 +342,7 @@ def mean_loss(
 
 
 def _mean_and_variance(counts: IntArray) -> tuple[float, float]:
-    """The mean of values 0, 1 and so on that occur so often, and its variance if each is drawn."""
+    """The mean of values 0, 1 and so on that occur so often, and the variance of that mean."""
     values, n = np.arange(len(counts)), int(counts.sum())
     mean = float(counts @ values) / n
     return mean, float(counts @ (values - mean) ** 2) / n**2
