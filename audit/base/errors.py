@@ -124,8 +124,8 @@ def refuse_unknown(name: str, known: Iterable[str], what: str, names: str) -> No
 
 
 def printable(text: str) -> str:
-    r"""Escape characters that are not printable nor line breaks, so that a terminal shows them and
-    runs none, and XML may hold them.
+    r"""Escape characters that are neither printable nor line breaks, so that a terminal shows them
+    and runs none, and XML may hold them.
 
     >>> printable("\x1b[2J")
     '\\x1b[2J'
