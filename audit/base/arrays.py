@@ -94,6 +94,7 @@ class Growing:
             return _mapped(file, self._kind)
 
     def _write(self) -> None:
+        """Move the parts that wait in memory to the end of the file."""
         with on_disk(Path(tempfile.gettempdir())):
             self._file = self._file or tempfile.TemporaryFile()  # noqa: SIM115
             for part in self._parts:
@@ -103,6 +104,7 @@ class Growing:
 
 
 def _mapped(file: IO[bytes], kind: DTypeLike) -> NDArray[Any]:
+    """What a file holds as an array, whose memory `give_back_pages` gives back."""
     pages = mmap.mmap(file.fileno(), 0)
     _MAPS.add(pages)
     return np.frombuffer(pages, kind)

@@ -112,6 +112,7 @@ def _widths(lines: Sequence[str], sign: str) -> list[int]:
 
 
 def _form_of(lines: Sequence[str], header: bool) -> _Form:
+    """Separator, quotes, lines before the rows and column names of a text, by its first lines."""
     text = "\n".join(lines)
     form = next((form for form in _FORMS if re.match(form.begins, text)), _USUAL)
     said = re.match(r"sep=(.)\s*$", lines[0], re.IGNORECASE)

@@ -309,10 +309,10 @@ def graph_tables(graph: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
             hint="build a networkx.DiGraph of one relation, or name the file that it was made of",
         )
     nodes = [
-        (_id(node), said.get("title") or said.get("name"), said.get("assignable"))
+        (_node_id(node), said.get("title") or said.get("name"), said.get("assignable"))
         for node, said in graph.nodes(data=True)
     ]
-    edges = [(_id(child), _id(parent)) for child, parent in graph.edges]
+    edges = [(_node_id(child), _node_id(parent)) for child, parent in graph.edges]
     return (
         pl.DataFrame(edges, schema=EDGE_SCHEMA, orient="row"),
         pl.DataFrame(nodes, schema=NODE_SCHEMA, orient="row"),
@@ -330,7 +330,8 @@ def refuse_unused(relations: Sequence[str], used: Iterable[str], what: str) -> N
         )
 
 
-def _id(node: Any) -> str:
+def _node_id(node: Any) -> str:
+    """Id of a node of networkx: itself as text, a whole number of type float as ``401``."""
     return str(int(node)) if isinstance(node, float) and node.is_integer() else str(node)
 
 

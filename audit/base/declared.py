@@ -321,8 +321,8 @@ def mean(
     return _each(names, "mean", heading, of=n, low=low, high=high, **shown)
 
 
-def factor(name: str, heading: str = "", *, of: str) -> tuple[Column, ...]:
-    """A column of expected numbers of pairs; ``of`` names the columns of both supports."""
+def expectation(name: str, heading: str = "", *, of: str) -> tuple[Column, ...]:
+    """A column of expected joint supports of pairs; ``of`` names the columns of both supports."""
     return _each(name, "factor", heading, of=of)
 
 

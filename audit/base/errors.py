@@ -68,6 +68,7 @@ class AuditError(Exception):
         return printable(without_secrets(lines) if ":/" in lines else lines)
 
     def _lines(self) -> str:
+        """What was required and where; then, where stated, what was found, and the hint."""
         lines = [f"{self.where}: {self.required}" if self.where else self.required]
         if self.found:
             lines.append(f"Found: {self.found}")
@@ -123,10 +124,8 @@ def refuse_unknown(name: str, known: Iterable[str], what: str, names: str) -> No
 
 
 def printable(text: str) -> str:
-    r"""Escape characters that are not printable, so that a terminal shows them and runs none, and
-    XML may hold them.
-
-    Line breaks are kept.
+    r"""Escape characters that are neither printable nor line breaks, so that a terminal shows them
+    and runs none, and XML may hold them.
 
     >>> printable("\x1b[2J")
     '\\x1b[2J'

@@ -243,15 +243,16 @@ def open_bytes(path: Path) -> BinaryIO:
 
 def read_bytes(path: Path) -> bytes:
     """The content of a file, decompressed; raises InputError if it is empty."""
-    return _with_content(b"".join(blocks_of(path)), path)
+    return _unless_blank(b"".join(blocks_of(path)), path)
 
 
 def read_text(path: Path) -> str:
     """The text of a file, UTF-8 or UTF-16 by its mark, lines ended by LF; InputError if empty."""
-    return _with_content("".join(text_blocks(path)), path)
+    return _unless_blank("".join(text_blocks(path)), path)
 
 
-def _with_content(content: AnyStr, path: Path) -> AnyStr:
+def _unless_blank(content: AnyStr, path: Path) -> AnyStr:
+    """The content of a file as it is; InputError if it is empty or blank."""
     if not content.strip():
         raise InputError("a file with content is required", found="an empty file", where=path)
     return content

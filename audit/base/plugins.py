@@ -163,6 +163,7 @@ def _loaded(found: Distribution) -> Plugin:
 
 
 def _as_plugin(found: Distribution, added: Mapping[str, tuple[Any, ...]]) -> Plugin:
+    """A package as a `Plugin`, with the digest of its files and what it ``added`` by door."""
     tops = sorted({point.module.partition(".")[0] for _, point in _points(found)})
     digest = hashlib.sha256()
     for spec in filter(None, map(find_spec, tops)):

@@ -153,4 +153,5 @@ def in_words(name: str, value: Number) -> str:
 
 
 def _counted(number: str, nouns: str) -> str:
+    """A number as text and plural nouns, which are put into the singular where it is ``1``."""
     return number + (of_one(nouns).replace(" different", "") if number == "1" else nouns)

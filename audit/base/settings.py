@@ -83,8 +83,8 @@ def apart(text: str) -> tuple[str, ...]:
 
 
 def told_address(text: str) -> str:
-    """The address of a database without user, host, port and options; another one without user,
-    password and query, and any other text as it is.
+    """An address of a database without user, host, port and options; another address, with its
+    host, without user, password and query; any other text as it is.
 
     >>> told_address("postgresql://me@db.example:5432/mimic?sslmode=require")
     'postgresql:///mimic'

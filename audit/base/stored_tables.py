@@ -26,7 +26,7 @@ _ROWS = 8_192
 
 
 def stored_table(path: Path, name: str) -> Table:
-    """The table of a file of Parquet or Arrow, with the names that ``datasets`` gave classes."""
+    """The table of a file of Parquet or Arrow, unchanged; ``class_names`` are those in the file."""
     import pyarrow as pa
 
     def frames(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -158,7 +158,7 @@ def _named(names: Collection[str], table: str | None, what: str, where: str) -> 
 
 @contextmanager
 def _library_errors(required: str, where: object) -> Iterator[None]:
-    """Turn whatever a library raises of a file that is not as it should be into one InputError."""
+    """Turn any error of a library into one InputError, which says what file is ``required``."""
     try:
         yield
     except InputError:

@@ -89,7 +89,7 @@ class Table:
         return pl.concat([empty, *self.frames(wanted)], how="vertical_relaxed")
 
     def renamed(self, written: Mapping[str, str]) -> Table:
-        """Some of its columns under new names; ``written`` has the present name by the new one."""
+        """A table of just some columns, renamed: ``written`` has present names by new ones."""
 
         def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
             for frame in self.frames([written[one] for one in columns], at_once):
@@ -181,6 +181,7 @@ def frame_of(data: Any) -> pl.DataFrame:
 
 
 def _converted(data: Any) -> pl.DataFrame:
+    """Data as a frame; a list holds the labels of instances, an index of pandas is a column."""
     if isinstance(data, np.ndarray):
         return array_frame(data)
     if isinstance(data, Mapping):

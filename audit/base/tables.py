@@ -115,6 +115,7 @@ def _of_file(path: Path, name: str, table: str | None, text: TextShape) -> tuple
 
 
 def _of_folder(folder: Path, text: TextShape) -> tuple[Table, ...]:
+    """The tables of a folder, files with equal columns as one; InputError if it holds none."""
     files = _data_in(folder)
     if not files:
         raise InputError(

@@ -164,7 +164,7 @@ def times_limit(end: float, limit: float, *, below: bool = False) -> float:
 
 @lru_cache(maxsize=1 << 16)
 def finding_id(check: str, *parts: str) -> str:
-    """The id of a finding, from the name of its check and the parts that identify it."""
+    """The check and the parts that identify a finding, percent-encoded and joined by colons."""
     return ":".join(quote(part, safe="") for part in (check, *parts))
 
 
@@ -222,7 +222,7 @@ class CheckResult:
     not_told: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "findings", tuple(sorted(self.findings, key=self._place)))
+        object.__setattr__(self, "findings", tuple(sorted(self.findings, key=self._sort_key)))
 
     @cached_property
     def standing(self) -> tuple[Finding, ...]:
@@ -236,7 +236,7 @@ class CheckResult:
 
     @property
     def ids(self) -> Ids:
-        """Ids of the findings, by whether they stand, are known, folded or could not be had."""
+        """Ids of findings: standing, known, folded, and what the reference could not have."""
         standing = frozenset(one.id for one in self.standing)
         known = frozenset(one.id for one in self.standing if one.judgement.known)
         unasked = frozenset(one.id for one in self.standing if one.judgement.unasked)
@@ -264,7 +264,8 @@ class CheckResult:
         """Ids of all findings, folded ones included."""
         return frozenset(one.id for one in self.findings)
 
-    def _place(self, finding: Finding) -> Place:
+    def _sort_key(self, finding: Finding) -> Place:
+        """Sort key of a finding among all of the check; a folded one stands aside."""
         folded = not self._ids.isdisjoint(finding.folded_into)
         return place_of(finding, finding.touched * finding.strength, aside=folded)
 

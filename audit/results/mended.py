@@ -27,7 +27,7 @@ class Mended:
     changes: pl.DataFrame
 
     def tables(self) -> Tables:
-        """The changes, by finding, decision and decider."""
+        """One table, ``mended``: a row a finding, decision and decider, with counts of changes."""
         return {MENDED: self.changes}
 
     @property
@@ -37,7 +37,7 @@ class Mended:
         return frozenset(of.filter(pl.col("changes") >= pl.col("proposals"))["finding"])
 
     def records(self, *keys: str) -> dict[tuple[str, ...], int]:
-        """Number of records with changes, by the values of columns of ``changes``."""
+        """Sums of ``records`` by the values of the columns ``keys`` of ``changes``."""
         summed = self.changes.group_by(keys).agg(pl.sum("records"))
         return {tuple(row[:-1]): row[-1] for row in summed.iter_rows()}
 

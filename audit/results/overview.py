@@ -122,10 +122,7 @@ def _with_found(tree: Rows, checks: Sequence[Row], edges: pl.DataFrame) -> Rows:
 
 
 def _residuals(run: Record) -> Rows:
-    """Parents by the instances that have catch-alls alone below them.
-
-    Of parents with the same catch-alls, one right below the other, the lowest is ranked.
-    """
+    """Parents by instances with catch-alls alone below; the lowest of those with the same ones."""
     least = max(LEAST_RANKED, run.min_cell)
     ranked = run.residuals.filter(
         pl.col("residual") == "all", pl.col("n") >= least, pl.col("k") > (run.rounding.width or -1)
@@ -184,10 +181,7 @@ _JUDGED = ("expected_length", "explained", "observed", "effective", "shrunk_rati
 
 
 def _strong_pairs(run: Record) -> Rows:
-    """The strongest reported pairs, those across branches first, beside what is expected of them.
-
-    They are those with the most instances in excess; of exact counts those first in rank.
-    """
+    """The strongest reported pairs, by excess or rank, those across branches first."""
     width = run.rounding.width
     excess = pl.col("joint") - pl.col("explained")
     strength = -excess.fill_null(0.0) if width else pl.col("found_rank")
@@ -203,19 +197,19 @@ def _strong_pairs(run: Record) -> Rows:
     return rows.select(*_PAIR, *_JUDGED, instances="joint").to_dicts()
 
 
-def most_frequent(pairs: PairTable, nodes: pl.DataFrame, width: int) -> pl.DataFrame:
-    """The pairs of two nodes of one depth on most instances, the most frequent of each depth first.
+def most_frequent(pairs: PairTable, nodes: pl.DataFrame, few: int) -> pl.DataFrame:
+    """The `EACH` pairs of nodes of one depth on most instances, of each depth, the most first.
 
-    Pairs of the most frequent nodes of a depth are looked at, and of more of them until each other
-    node is on fewer instances than the last of the pairs.
+    None is on ``few`` instances or fewer. Pairs of the most frequent nodes of a depth are looked
+    at, and of more of them until each other node is on fewer instances than the last of the pairs.
     """
-    below = (pl.col("depth") > 0) & (pl.col("depth") <= DEPTHS) & (pl.col("support") > width)
+    below = (pl.col("depth") > 0) & (pl.col("depth") <= DEPTHS) & (pl.col("support") > few)
     used = nodes.filter(below).sort(["support", "node"], descending=[True, False])
     used = used.select("node", "depth", "support")
     open_, most, settled = used, CANDIDATES, list[pl.DataFrame]()
     while len(open_) or not settled:
         some = open_.group_by("depth", maintain_order=True).head(most)
-        near = pairs.within(some["node"]).filter(pl.col("joint") > width)
+        near = pairs.within(some["node"]).filter(pl.col("joint") > few)
         best = _most_of_each(near.select("a", "b", "joint"), some.select("node", "depth"))
         last = best.group_by("depth").agg(last=pl.col("joint").min(), rows=pl.len())
         others = open_.join(some, on="node", how="anti").join(last, on="depth", how="left")
@@ -295,10 +289,7 @@ def _confused(run: Record) -> Rows:
 
 
 def most_confused(pairs: pl.LazyFrame, labelled: pl.Series) -> pl.LazyFrame:
-    """The `MOST_CONFUSED` unrelated pairs of labels with the highest confusion, highest first.
-
-    Ties are resolved by node order.
-    """
+    """The `MOST_CONFUSED` unrelated pairs of labels, of highest confusion first, then by nodes."""
     return (
         pairs.filter(
             ~pl.col("relation").is_in(["ancestor", "overlap"])

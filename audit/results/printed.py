@@ -29,7 +29,7 @@ def cell(n: int | None, rounding: Rounded) -> str:
 
 
 def told(n: int | None, nouns: str, rounding: Rounded) -> str:
-    """A count, followed by what it counts.
+    """A count, followed by what it counts; where it is rounded, ``<11`` for one of the first bin.
 
     >>> told(5, "rows", {"bin": 10}), told(1, "rows", None)
     ('<11 rows', '1 row')

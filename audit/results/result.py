@@ -112,6 +112,7 @@ def _table(headings: str, rows: Sequence[Sequence[Any]]) -> str:
 
 
 def _cell(value: Any) -> str:
+    """A value as text in which nothing is markup of Markdown or HTML; empty if None."""
     if value is None:
         return ""
     text = f"{value:,.3f}" if isinstance(value, float) else str(value)

@@ -109,10 +109,7 @@ def is_twin(finding: str) -> bool:
 
 
 def twin_of(finding: str) -> str:
-    """Id of the finding that holds what another one is about against the reference.
-
-    Its ``elsewhere_share`` is what the reference has.
-    """
+    """Id of the finding that holds another one against the reference (its ``elsewhere_share``)."""
     return f"{finding}{_TWIN}"
 
 

@@ -14,7 +14,7 @@ from audit.base.declared import (
     difference,
     estimate,
     exact,
-    factor,
+    expectation,
     flag,
     mean,
     metric,
@@ -30,7 +30,10 @@ from audit.base.declared import (
 from audit.base.figures import Icicle
 
 _PAIR = node("a b", "Node|With", title="title_a title_b")
-_LENGTHS = (*count("support_a support_b"), *factor("expected_length", of="support_a support_b"))
+_LENGTHS = (
+    *count("support_a support_b"),
+    *expectation("expected_length", of="support_a support_b"),
+)
 
 TREE = Table(
     Columns(
@@ -76,7 +79,7 @@ PAIRS = Table(
         text("relation"),
         count("instances", "Instances"),
         _LENGTHS,
-        factor("explained", "Expected", of="support_a support_b"),
+        expectation("explained", "Expected", of="support_a support_b"),
         total("observed effective", type="number"),
         ratio(
             "shrunk_ratio",

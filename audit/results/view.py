@@ -69,11 +69,7 @@ def _check_view(check: CheckResult, shown: Sequence[Finding], run: Record) -> di
 def finding_view(
     finding: Finding, columns: Declared, titles: Mapping[str, str | None], rounding: Rounding
 ) -> dict[str, Any]:
-    """A finding of the view: its numbers, and its sentence with these.
-
-    Args:
-        columns: What its numbers are.
-    """
+    """A finding of the view: its numbers, which ``columns`` declare, and its sentence with them."""
     parts = largest_first(finding.parts)
     return {
         "id": finding.id,
@@ -141,4 +137,5 @@ def _parts(run: Record) -> dict[str, Any]:
 
 
 def _with_beyond(metrics: Sequence[Mapping[str, Any]]) -> Rows:
+    """The metrics, each with an entry ``beyond``: its own, else None."""
     return [{**metric, "beyond": metric.get("beyond")} for metric in metrics]

@@ -63,9 +63,9 @@ def outcomes(
         np.maximum.at(values, own[known], scores[known])
         highest[:, :, at] = [[values[of].max(initial=-np.inf) for of in pair] for pair in pairs]
         listed[own[known]] = scored[at] = True
-        above, equal = _above(scores, np.isin(own, pairs[0][0]), in_order=released)
+        above, equal = _tokens_above(scores, np.isin(own, pairs[0][0]), in_order=released)
         hits[at] = WON if above + equal < k else TIED if above < k else LOST
-        general, _ = _above(scores, np.isin(own, pairs[0][1]), in_order=released)
+        general, _ = _tokens_above(scores, np.isin(own, pairs[0][1]), in_order=released)
         earlier[at] = above <= general and above < len(scores)
     first, second = highest[:, 0], highest[:, 1]
     if released:
@@ -81,12 +81,12 @@ def outcomes(
     return dict(zip(METRICS, np.vstack([hits, told]).tolist(), strict=True))
 
 
-def _above(scores: FloatArray, own: BoolArray, *, in_order: bool) -> tuple[int, int]:
-    """How many tokens are above the best of the ``own`` ones, and tied; no end without any."""
-    if not own.any():
+def _tokens_above(scores: FloatArray, of_answer: BoolArray, *, in_order: bool) -> tuple[int, int]:
+    """How many tokens score above the best ``of_answer``, and as high; maxsize, 0 without any."""
+    if not of_answer.any():
         return sys.maxsize, 0
-    best = scores[own].max()
-    above, equal = int((scores > best).sum()), (scores == best) & ~own
+    best = scores[of_answer].max()
+    above, equal = int((scores > best).sum()), (scores == best) & ~of_answer
     if in_order:
-        return above + int(equal[: np.argmax(own & (scores == best))].sum()), 0
+        return above + int(equal[: np.argmax(of_answer & (scores == best))].sum()), 0
     return above, int(equal.sum())

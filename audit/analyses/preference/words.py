@@ -81,7 +81,7 @@ def meaning(asked: pl.DataFrame, stated: Mapping[str, str | None], settings: Pre
         last = asked.unique("subject", keep="last").select("subject", "specific", "general")
         nodes = [stated.get(answer) for answer in asked["specific"]]
         asked = asked.select("subject").join(last, on="subject", maintain_order="left")
-        known = _released_words(nouns.edges[relation], ENDS.get(predicate), stated)
+        known = _words_by_answer(nouns.edges[relation], ENDS.get(predicate), stated)
         sides = _sides(asked, asked["specific"], known, str)
         of = {name: relation for relation, name in RELEASED_RELATIONS.items()}
         return nouns.path.name, of[relation], nodes, sides
@@ -138,10 +138,10 @@ def _words_around(tree: Hierarchy, words: Mapping[str, Words], node: str) -> tup
     return below, above
 
 
-def _released_words(
-    edges: Iterable[tuple[str, str]], top: str | None, stated: Mapping[str, str | None]
+def _words_by_answer(
+    edges: Iterable[tuple[str, str]], top: str | None, node_of: Mapping[str, str | None]
 ) -> dict[str, tuple[Words, Words]]:
-    """The words at or below the node of each answer, and above it, by the released code."""
+    """By answer the words at or below its node, and those above it, by the released code."""
     up, down = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
     for child, parent in edges:
         up[child].append(parent)
@@ -158,7 +158,7 @@ def _released_words(
 
     return {
         answer: (words(node, down) | {node.split(".")[0], answer}, words(node, up))
-        for answer, node in stated.items()
+        for answer, node in node_of.items()
         if node
     }
 
