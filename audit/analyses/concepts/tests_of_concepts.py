@@ -105,7 +105,7 @@ class Scene:
 
     @cached_property
     def predictor(self) -> tuple[Probe, IntArray] | None:
-        """A probe of combinations of crossed concepts, and each answer's concepts; None without two."""
+        """A probe of combinations of crossed concepts, and concepts by answer; None without two."""
         combinations, of_class = self.described.combinations(self.described.places)
         target = of_class[self.class_of[~self.judging]]
         several = self.described.places and len(np.unique(target)) > 1
