@@ -148,7 +148,7 @@ def _expired(uses: Sequence[WaiverUse]) -> Outcome:
         use.found(
             EXPIRED.name,
             severity="warning",
-            statement=_statement(use),
+            statement=_expired_sentence(use),
             curator="Correct what it covers, or agree on a new day and write it into the policy.",
             data_user="Read the findings that it covers: nobody answers for them any more.",
         )
@@ -160,7 +160,7 @@ def _expired(uses: Sequence[WaiverUse]) -> Outcome:
     )
 
 
-def _statement(use: WaiverUse) -> str:
+def _expired_sentence(use: WaiverUse) -> str:
     day = use.waiver.expires
     if use.waiver.decision == "to_fix":
         return (

@@ -70,7 +70,7 @@ def drift_tables(measured: Measurements) -> DriftTables:
     """
     values, rows = list[pl.DataFrame](), list[pl.DataFrame]()
     for column in measured.policy.drift:
-        values.append(_values(measured, column, measured.loaded.dataset.instances[column]))
+        values.append(_value_counts(measured, column, measured.loaded.dataset.instances[column]))
         rows.extend(_compared(measured, one) for one in values_compared(measured, column))
     tested = pl.concat([pl.DataFrame(schema=DRIFT_NODES), *rows])
     q_value = benjamini_hochberg(tested["p_value"].to_numpy(), len(tested))
@@ -79,14 +79,12 @@ def drift_tables(measured: Measurements) -> DriftTables:
     return by_value, tested.with_columns(q_value=q_value, differs=differs).select(*DRIFT_NODES)
 
 
-def _values(measured: Measurements, column: str, found: pl.Series) -> pl.DataFrame:
-    """`DRIFT_VALUES` of one column; ``found`` is the value of each instance."""
+def _value_counts(measured: Measurements, column: str, value_of: pl.Series) -> pl.DataFrame:
+    """`DRIFT_VALUES` of one column: how many instances and labels each of its values has."""
     labels = np.diff(measured.loaded.dataset.direct.indptr).astype(np.int64)
-    frame = pl.DataFrame({"value": found, "labels": labels}).drop_nulls("value")
-    by_value = frame.group_by("value").agg(
-        pl.len().cast(pl.Int64).alias("instances"), pl.col("labels").sum()
-    )
-    named = by_value.with_columns(column=pl.lit(column, pl.String))
+    frame = pl.DataFrame({"value": value_of, "labels": labels}).drop_nulls("value")
+    counts = pl.len().cast(pl.Int64).alias("instances"), pl.col("labels").sum()
+    named = frame.group_by("value").agg(*counts).with_columns(column=pl.lit(column, pl.String))
     return named.select(*DRIFT_VALUES).sort("value")
 
 

@@ -57,10 +57,11 @@ class Reference:
     def of(cls, result: AuditResult, hierarchy: Hierarchy) -> Self:
         """The residual shares of a run, and the depths of its labels if on this hierarchy."""
         same = result.identity["hierarchy"]["sha256"] == hierarchy.sha256
-        return cls(result.residuals, _depths(result) if same else None)
+        return cls(result.residuals, _label_depths(result) if same else None)
 
 
-def _depths(result: AuditResult) -> LabelDepths:
+def _label_depths(result: AuditResult) -> LabelDepths:
+    """How many labels of a run are at each depth, and how many groups or labelled instances."""
     depth, direct = result.nodes.select("depth", "direct").to_numpy().T.astype(np.int64)
     ledger = result.ledger
     labelled = ledger["instances"] - ledger["instances_without_labels"]
@@ -201,6 +202,7 @@ class Measurements:
 
     @cached_property
     def _vanished(self) -> dict[tuple[str, ...], pl.DataFrame]:
+        """What `vanished_within` has returned, by its columns."""
         return {}
 
     @cached_property

@@ -66,7 +66,7 @@ def verdicts(
     kept = every.lazy().filter((pl.col("p_value") < 1) | looked_at)
     judged = kept.select(ends, *CHANCES).collect()
     few = every.filter(looked_at)
-    shrunk, low, high = _ratios(few["effective"], few["explained"] / few["scale"])
+    shrunk, low, high = _shrunk(few["effective"], few["explained"] / few["scale"])
     ratios = few.select(ends, "explained", shrunk_ratio=shrunk, ratio_low=low, ratio_high=high)
     numbers = [few["found_rank"]]
     if (few["groups"] > 0).any():
@@ -77,7 +77,8 @@ def verdicts(
     return Verdicts(known.used, known.left_out, expected, judged, told), every
 
 
-def _ratios(observed: pl.Series, expected: pl.Series) -> tuple[pl.Series, pl.Series, pl.Series]:
+def _shrunk(observed: pl.Series, expected: pl.Series) -> tuple[pl.Series, pl.Series, pl.Series]:
+    """The shrunk ratios of observed to expected, and the low and high ends of their intervals."""
     ratio, low, high = map(pl.Series, shrunk_ratio(observed.to_numpy(), expected.to_numpy()))
     return ratio, low, high
 
@@ -114,7 +115,7 @@ def reported_pairs(
         own: The reported pairs among the excesses.
     """
     pairs = list(reported.select("a", "b").iter_rows())
-    shrunk, low, high = _ratios(own["effective"], reported["explained"] / own["scale"])
+    shrunk, low, high = _shrunk(own["effective"], reported["explained"] / own["scale"])
     numbers = np.flatnonzero(finds["pair"].is_in(reported["pair"].implode())).tolist()
     explaining = ([i for i, _ in scan.explaining(finds, number)] for number in numbers)
     ends = finds.select("a", "b").to_numpy()

@@ -193,6 +193,7 @@ def _enough(measured: Measurements) -> pl.DataFrame:
 
 
 def _share(measured: Measurements, inside: BoolArray, labelled: IntArray, only: IntArray) -> Share:
+    """The share among the instances ``inside``, a mask, of those labelled and only residual."""
     labelled, only = (rows[inside[rows]] for rows in (labelled, only))
     return residual_share(labelled, only, measured.loaded.group_of)
 

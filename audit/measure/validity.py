@@ -23,7 +23,8 @@ validity; null if the code has none."""
 
 
 def validity(dataset: LabelDataset, dates: CodeDates | None) -> pl.DataFrame:
-    """The validity of all mapped rows, columns `VALIDITY`; without ``dates`` no row is dated."""
+    """Mapped rows and instances of each node by the validity of its code on their day, columns
+    `VALIDITY`; without ``dates`` no row is dated."""
     told = _NO_VALIDITY if dates is None else _in_words(_spells_by_node(dates, dataset.hierarchy))
     if dates is None:
         found = {

@@ -147,8 +147,7 @@ def _split(
 
 
 def _with_nodes(given: Representations, dataset: LabelDataset) -> Representations:
-    """Representations with labels and predictions as the hierarchy writes them; InputError for
-    other instances than those of the dataset, and for predictions that are numbers of classes."""
+    """The same with nodes for labels; InputError without a common id, or known predictions."""
     node_of = dict(dataset.mappings.drop_nulls("node").select("label", "node").iter_rows())
     instances = given.instances.with_columns(
         pl.col("labels").list.eval(pl.element().replace(node_of)),

@@ -78,7 +78,7 @@ def node_frame(
     instances: pl.DataFrame,
     seeds: Sequence[int],
 ) -> pl.DataFrame:
-    """The table ``nodes``, of nodes with enough instances below them and elsewhere.
+    """The table ``nodes`` on one layer, of nodes with enough instances below them and elsewhere.
 
     ``readable`` is the area of a node against all other instances, ``separable`` against the
     sibling that is hardest to tell from it, ``sibling``; ``best_layer`` separates the two best.
@@ -116,10 +116,10 @@ def node_frame(
             rows[place] |= {"parent": hierarchy.nodes[parent], "siblings": siblings}
             if not np.isnan(area[0]):
                 own, another = below.member[:, [place, other]].T
-                rows[place] |= _ends("separable", area) | {"sibling": rows[other]["node"]}
+                rows[place] |= _with_ends("separable", area) | {"sibling": rows[other]["node"]}
                 rows[place] |= {"best_layer": tested, "best_separable": area[0]}
                 rows[place] |= {"sibling_instances": (another & ~own).sum()}
-                rows[place] |= _use(below, parent, place, best, said, known)
+                rows[place] |= _among_siblings(below, parent, place, best, said, known)
     for name in [other for other in z if other != tested]:
         fitted = _fit(z[name], below, siblings=True, halves=2)
         for parent, pairs in hardest.items():
@@ -143,12 +143,13 @@ def _readable_rows(
     for node, own, area in zip(below.tested, below.member.T, areas, strict=True):
         parent = next(iter(hierarchy.parents(hierarchy.nodes[node])), None)
         told = {"node": hierarchy.nodes[node], "depth": hierarchy.depth[node], "parent": parent}
-        told |= {"instances": own.sum(), "siblings": 0, **_ends("readable", area)}
+        told |= {"instances": own.sum(), "siblings": 0, **_with_ends("readable", area)}
         rows.append(told | {"groups": len(np.unique(below.unit[own])) if grouped else None})
     return rows
 
 
-def _ends(name: str, area: Area) -> dict[str, float]:
+def _with_ends(name: str, area: Area) -> dict[str, float]:
+    """An area and the ends of its interval, as the columns NAME, ``NAME_low``, ``NAME_high``."""
     return dict(zip((name, f"{name}_low", f"{name}_high"), area, strict=True))
 
 
@@ -312,8 +313,7 @@ def _hardest(z: FloatArray, below: Below, fitted: Sequence[_Fitted]) -> dict[int
 
 
 def _closest(z: FloatArray, below: Below, parent: int, fitted: Sequence[_Fitted]) -> IntArray:
-    """The siblings of each child whose scores lie closest, as pairs of places, shape (pairs, 2), in
-    standard deviations of the difference of two children's scores, summed over the halves."""
+    """Each child with up to `CLOSEST` siblings of closest scores, as places, shape (pairs, 2)."""
     rows, own = below.rows(parent), below.families[parent]
     gaps = np.zeros((len(own), len(own)))
     for half, (_, directions) in zip(below.halves, fitted, strict=False):
@@ -344,10 +344,10 @@ def _best_children(z: FloatArray, below: Below, parent: int, fitted: Sequence[_F
     return best
 
 
-def _use(
+def _among_siblings(
     below: Below, parent: int, place: int, best: IntArray, said: BoolArray, known: BoolArray
 ) -> dict[str, float]:
-    """``probed`` of a node against all siblings; where answers are known ``predicted, unused``."""
+    """Balanced accuracies of a node, ``probed`` and ``predicted``, and ``unused``, their gap."""
     rows = below.rows(parent)
     own, answered = below.member[rows, place], (best == place).mean(axis=1)
     probe, right = np.where(own, answered, 1 - answered), said[rows, place] == own
@@ -362,4 +362,4 @@ def _use(
     variances = [max(one.var(ddof=1), 1 / len(one)) / len(one) for one in gaps]
     reach = float(stdtrit(least - 1, (1 + LEVEL) / 2)) * np.sqrt(sum(variances)) / 2
     predicted = sum(right[side].mean() for side in sides) / 2
-    return found | {"predicted": predicted, **_ends("unused", (gap, gap - reach, gap + reach))}
+    return found | {"predicted": predicted, **_with_ends("unused", (gap, gap - reach, gap + reach))}

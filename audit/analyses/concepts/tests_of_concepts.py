@@ -105,8 +105,7 @@ class Scene:
 
     @cached_property
     def predictor(self) -> tuple[Probe, IntArray] | None:
-        """A probe of the combinations of crossed concepts, and the concepts of each answer; None
-        without two of them."""
+        """A probe of combinations of crossed concepts, and concepts by answer; None without two."""
         combinations, of_class = self.described.combinations(self.described.places)
         target = of_class[self.class_of[~self.judging]]
         several = self.described.places and len(np.unique(target)) > 1
@@ -142,7 +141,7 @@ def unseen_answers(scene: Scene) -> Iterator[Answers]:
         if not scene.described.crossed[place] or len(np.unique(codes[fitted, place])) < 2:
             continue
         readings = [(place, *judged[key])] if key in judged else []
-        readings += _others(scene, judged, key)
+        readings += _probes_of_others(scene, judged, key)
         for name, ablation in ABLATIONS.items():
             ablate = ablation(scene.z[fitted], codes[fitted, place])
             asked = names[place], how, name
@@ -156,10 +155,10 @@ def unseen_answers(scene: Scene) -> Iterator[Answers]:
                     yield scene.told(rows, right, CAUSAL, *asked, PREDICT, names[read])
 
 
-def _others(
+def _probes_of_others(
     scene: Scene, judged: Mapping[_Key, _Judged], key: _Key
 ) -> Iterator[tuple[int, Probe, BoolArray]]:
-    """Probes of other dimensions: of the same seen classes, or of slices that share one of them."""
+    """Dimension, probe, rows: other dimensions' probes that saw the same classes, or one."""
     shown, others = scene.seen[key], [k for k in scene.described.places if k != key[0]]
     for place in others if key[1] == REST else ():
         if (one := scene.unseen(place, shown)) is not None:
@@ -194,7 +193,7 @@ def pair_answers(scene: Scene, instances: pl.DataFrame, *, first: bool) -> Itera
         yield scene.told(rows, np.all(hits, axis=0), *key)
 
 
-def points_of(answers: Sequence[Answers], classes: pl.Series) -> pl.DataFrame:
+def points_of(answers: Sequence[Answers], class_names: pl.Series) -> pl.DataFrame:
     """Right answers and all by `KEYS`, ``seed`` and ``class``, in the order of the first answers.
 
     These are the points of the paper's figures 3 to 6, with the ``accuracy`` of each.
@@ -212,7 +211,7 @@ def points_of(answers: Sequence[Answers], classes: pl.Series) -> pl.DataFrame:
         .filter(pl.col("judged") > 0)
         .sort("part", "seed", "place")
         .with_columns(
-            pl.lit(classes).gather(pl.col("place")).alias("class"),
+            pl.lit(class_names).gather(pl.col("place")).alias("class"),
             accuracy=pl.col("right") / pl.col("judged"),
         )
     )

@@ -72,7 +72,7 @@ def _branches(measured: Measurements) -> Rows:
 def _of_meeting(
     measured: Measurements, a: int, b: int, rule: BranchRule, met: int
 ) -> Iterator[Row]:
-    """The row on ``met`` instances with both branches, and one on codes not alone or first."""
+    """The row on ``met`` instances with a rule's branches, and one on codes not alone or first."""
     hierarchy, disjoint = measured.hierarchy, rule.rule == "disjoint"
     nodes = hierarchy.nodes[a], hierarchy.nodes[b]
     counted = measured.instances is None

@@ -71,7 +71,7 @@ def _gone(measured: Measurements) -> Rows:
         f"lifelong conditions that {LEAST_PERSONS} persons or more have on two "
         "instances with another one of a later day",
         (
-            _row(one, q, len(judged))
+            _condition_row(one, q, len(judged))
             for (one, told), q in found
             if told.interval()[0] > LEAST_MISSING
         ),
@@ -111,7 +111,7 @@ def judged_conditions(measured: Measurements) -> list[_Judged]:
     return found
 
 
-def _row(one: _Judged, q_value: float, family: int) -> Row:
+def _condition_row(one: _Judged, q_value: float, family: int) -> Row:
     condition, share = one.condition, one.share
     low, high = share.interval()
     unsure = "" if condition.sure else " It is less surely lifelong than other conditions."

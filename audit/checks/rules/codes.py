@@ -310,7 +310,7 @@ def _versions(measured: Measurements) -> Rows:
 
 
 def _of_versions(measured: Measurements, shape: Callable[[str], bool]) -> Iterator[Row]:
-    """Up to three rows; ``shape`` says whether a label looks like a code of the other version."""
+    """Rows that contradict their version, are marked as the other, or have its ``shape``."""
     row = partial(of_labels, measured, severity="warning")
     yield from row(
         _of_the_other(measured),

@@ -132,7 +132,7 @@ def _of_labels(
 
 @once
 def _repeated(measured: Measurements) -> Sparse:
-    """Rows of labels that instances of one place repeat, shape (n_instances, n_nodes)."""
+    """How many rows instances of one place have of labels they repeat, (n_instances, n_nodes)."""
     dataset, width = measured.loaded.dataset, len(measured.hierarchy)
     twice = np.zeros(len(dataset), np.bool_)
     twice[np.union1d(_met_twice(measured), _joined(measured))] = True
@@ -350,8 +350,8 @@ def _sharing(
     return np.concatenate(members), np.concatenate(shared)
 
 
-def _across(measured: Measurements, long: int) -> Iterator[Row]:
-    """A row on records, of ``long`` ones, that repeat others, where near misses are rarer."""
+def _across(measured: Measurements, n_long: int) -> Iterator[Row]:
+    """A row on those of ``n_long`` long records that repeat others, if near misses are rarer."""
     direct, groups = measured.loaded.dataset.direct, measured.loaded.group_of
     found = copies_of(direct, np.arange(direct.shape[0]) if groups is None else groups)
     if not found.stand(measured.rounding):
@@ -366,7 +366,7 @@ def _across(measured: Measurements, long: int) -> Iterator[Row]:
         "all]. Records alike by nature would more often differ by one label[: {near} pairs "
         "{near|does|do}, where {copies} {copies|repeats|repeat} another exactly].",
         evidence={
-            **share_evidence(int(found.copied.sum()), long),
+            **share_evidence(int(found.copied.sum()), n_long),
             "equal": int(found.equal.sum()),
             "copies": found.copies,
             "near": found.near,

@@ -109,7 +109,7 @@ def _two_titles(measured: Measurements, titles: Mapping[str, tuple[str, ...]]) -
 def _rows(
     measured: Measurements, key: str, labels: pl.DataFrame, read: int, named: str
 ) -> Iterator[Row]:
-    """A row on labels that are a code only with zeros put back, of ``read`` rows of ``named``."""
+    """A row on labels that are a code only with zeros before or behind; ``named``: their table."""
     lost = labels.filter(LOST_ZERO)
     yield from of_labels(
         measured,
@@ -128,7 +128,7 @@ def _rows(
 
 
 def _with_zeros(measured: Measurements, lost: pl.DataFrame) -> pl.DataFrame:
-    """Proposals: codes with their zeros, where these are surely lost, else codes one edit away."""
+    """Proposals: codes with zeros before or behind, if these are surely lost, else near codes."""
     sure = pl.col("stands") | zeros_are_lost(measured)
     found = by_candidates(
         measured,

@@ -48,10 +48,10 @@ def exchangeable_pairs(measured: Measurements) -> int:
     are among few labels, whose numbers settle how often any two are confused.
     """
     model = measured.model
-    if model is None or _n_used(support(model.gold) + support(model.decided)) == 2:
+    if model is None or np.count_nonzero(support(model.gold) + support(model.decided)) == 2:
         return 0
     found = exchanges(measured)
-    judged = _n_used(found.missed + found.false) >= LEAST_LABELS
+    judged = np.count_nonzero(found.missed + found.false) >= LEAST_LABELS
     return found.family_size(measured.hierarchy.closure) if judged else 0
 
 
@@ -190,10 +190,6 @@ def most_uneven(measured: Measurements) -> pl.DataFrame:
         share=pl.col("falsely") / pl.col("answers"),
         most=pl.Series(most, dtype=pl.String),
     )
-
-
-def _n_used(counts: IntArray) -> int:
-    return int(np.count_nonzero(counts))
 
 
 _RELATION = {

@@ -58,7 +58,7 @@ def _redundant(measured: Measurements) -> Rows:
     common = overlapping_pairs(hierarchy.edges, hierarchy.closure, used, LEAST_SUPPORT)
     family = count_disjoint_pairs(common, support, LEAST_SUPPORT)
     least, places = measured.policy.redundant_jaccard.value, Places(hierarchy.closure, support)
-    pairs = _pairs(measured)
+    pairs = _often_together(measured)
     kept = ~stored(common, pairs.a, pairs.b)
     ends = chain_ends(hierarchy.edges, support)
     pairs = pairs[kept & ends[pairs.a] & ends[pairs.b]]
@@ -97,8 +97,8 @@ def held(pairs: Together, bins: Bins) -> Together:
     )
 
 
-def _pairs(measured: Measurements) -> Together:
-    """Pairs of frequent nodes that meet as often as a reported one must, expected by instances."""
+def _often_together(measured: Measurements) -> Together:
+    """Pairs of frequent nodes whose told share with both is `redundant_jaccard` or more."""
     joint, a, b = (pl.col(name) for name in ("joint", *_SUPPORTS))
     length, observed = pl.col("expected_length"), pl.col("observed")
     each = (joint - pl.col("joint_entailed")) / observed
@@ -254,7 +254,7 @@ def _confined(measured: Measurements) -> Rows:
         family,
         "nodes judged, in each column that divides the instances",
         (
-            _row(measured, *place, {**evidence, "q_value": q, "family": family})
+            _confined_row(measured, *place, {**evidence, "q_value": q, "family": family})
             for (place, evidence), q in tested
         ),
         "" if named else "neither a split nor a strata column is named",
@@ -297,7 +297,7 @@ def _chance(by_value: IntArray, units: int) -> float:
     return min(float(np.exp(ways[:-1] - ways[-1]).sum()), 1.0)
 
 
-def _row(
+def _confined_row(
     measured: Measurements,
     column: str,
     value: str,

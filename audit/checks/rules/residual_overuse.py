@@ -100,7 +100,7 @@ def _high(measured: Measurements, tested: pl.DataFrame) -> Iterator[Row]:
 
 
 def _without(measured: Measurements, parent: int, flagged: list[int]) -> Share:
-    """The share of a parent without the instances labelled below some descendants of it."""
+    """The share of a parent without instances labelled strictly below flagged descendants."""
     hierarchy = measured.hierarchy
     if measured.instances is None:
         top = [i for i in flagged if set(flagged).isdisjoint(row(hierarchy.strict_closure, i))]
@@ -181,7 +181,7 @@ _Key = tuple[str, str, str]
 
 
 def _differing(measured: Measurements) -> Iterator[Row]:
-    """Shares that differ between values or from the reference, less what explains them."""
+    """A row for each share that differs; those that others explain are folded into them."""
     hierarchy, policy = measured.hierarchy, measured.policy
     rate, floor = policy.false_discovery_rate.value, policy.residual_difference.value
     rows = {
@@ -208,7 +208,8 @@ def _differing(measured: Measurements) -> Iterator[Row]:
     return (_difference(measured, one, key, explained[key]) for key, one in rows.items())
 
 
-def _difference(measured: Measurements, row: Mapping[str, Any], key: _Key, into: list[_Key]) -> Row:
+def _difference(measured: Measurements, row: Mapping[str, Any], key: _Key, by: list[_Key]) -> Row:
+    """The row on one difference, folded into those that explain it, ``by``."""
     parent, column, value = key
     to_reference = column == REFERENCE
     here = "" if to_reference else f" where {column} is {value}"
@@ -244,7 +245,7 @@ def _difference(measured: Measurements, row: Mapping[str, Any], key: _Key, into:
         touched=row["n"],
         beyond=times_limit(nearest, measured.policy.residual_difference.value),
         key=key,
-        folded_into=tuple(into),
+        folded_into=tuple(by),
         cases=cases,
     )
 

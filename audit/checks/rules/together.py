@@ -164,19 +164,19 @@ def _unspecific(measured: Measurements) -> Rows:
     open_ones = [node for node, found in measured.residual.items() if found.leaves_open]
     used = np.array([one for one in open_ones if measured.direct_support[one]], np.int64)
     of = int(labelled_with(measured, used).sum())
-    carried = measured.loaded.carried
-    found = RelatedLabels(measured.loaded.dataset.direct, _siblings(measured, used), carried)
+    siblings, carried = _specific_siblings(measured, used), measured.loaded.carried
+    found = RelatedLabels(measured.loaded.dataset.direct, siblings, carried)
     return Rows(
         of,
         "instances with an unspecified label",
-        [_sibling_row(measured, found, of)] if len(found.instances) else [],
+        [_unspecific_row(measured, found, of)] if len(found.instances) else [],
         ""
         if open_ones
         else "no assignable node of this hierarchy is an unspecified one among siblings",
     )
 
 
-def _sibling_row(measured: Measurements, found: RelatedLabels, of: int) -> Row:
+def _unspecific_row(measured: Measurements, found: RelatedLabels, of: int) -> Row:
     return Row(
         sentence="{instances} of {of} instances with an unspecified label ({share}) "
         "{instances|has|have} a specific sibling of it too, in {pairs} different pairs[, "
@@ -200,8 +200,8 @@ _OF_GROUPS = (
 )
 
 
-def _siblings(measured: Measurements, open_ones: IntArray) -> Sparse:
-    """1 where the column is a specific sibling of a label; codes of a range may be of any kind."""
+def _specific_siblings(measured: Measurements, open_ones: IntArray) -> Sparse:
+    """1 where the column is a specific sibling of the row's node that no rule expects beside it."""
     hierarchy, integrity = measured.hierarchy, measured.hierarchy.integrity
     pairs = [
         (node, sibling)

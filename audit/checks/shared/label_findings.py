@@ -77,7 +77,7 @@ def of_labels(
 def written_with(
     measured: Measurements, labels: pl.DataFrame, on_day: str | None = None
 ) -> IntArray:
-    """Instances with one of the labels of `of_labels`, ascending."""
+    """Instances with one of the labels of `of_labels`, ascending; ``on_day`` is as there."""
     dataset = measured.loaded.dataset
     if "line" in labels.columns:
         lines = labels["line"].drop_nulls().implode()

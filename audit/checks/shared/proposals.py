@@ -46,7 +46,7 @@ def proposals(
 
 
 def of_lines(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
-    """A row for each instance with one of some labels: ``instance``, and the columns of these."""
+    """A row for each instance and each of some labels on it: ``instance``, columns of labels."""
     lines = labels.with_columns(pl.col("line").cast(pl.UInt32))
     return measured.loaded.dataset.written.join(lines, on="line").sort("instance", "line")
 
@@ -132,7 +132,7 @@ def one_edit_away(label: str, signs: str, known: Set[str]) -> set[str]:
 def carried_as(
     measured: Measurements, instances: IntArray, nodes: IntArray | Sequence[int]
 ) -> pl.DataFrame:
-    """``instance, label, table, node, with_zeros``: how instances write nodes that they have."""
+    """What instances have written at some nodes: ``instance, label, table, node, with_zeros``."""
     names = [measured.hierarchy.nodes[node] for node in nodes]
     labels = written_labels(measured).filter(pl.col("node").is_in(names))
     chosen = pl.Series(instances.astype(np.uint32)).implode()

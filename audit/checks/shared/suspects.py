@@ -64,7 +64,7 @@ def suspects(measured: Measurements) -> pl.DataFrame:
             _label_above(measured, found.rows, found.nodes),
             _answer_beside(measured, found.rows, found.nodes),
         )
-        return _table(measured, found, rows[found.rows], other)
+        return _suspect_table(measured, found, rows[found.rows], other)
     alone = (np.diff(gold.indptr) == 1) & (np.abs(row_sums(scores) - 1) <= MOST_TOLERANCE)
     label = np.zeros(len(predictions), np.int64)
     label[alone] = gold.indices[gold.indptr[:-1][alone]]
@@ -72,12 +72,13 @@ def suspects(measured: Measurements) -> pl.DataFrame:
     if not len(some):
         return pl.DataFrame(schema=_SUSPECTS)
     found = of_one_answer(label[some], balanced(scores[some], label[some]))
-    return _table(measured, found, rows[some[found.rows]], found.instead)
+    return _suspect_table(measured, found, rows[some[found.rows]], found.instead)
 
 
-def _table(
+def _suspect_table(
     measured: Measurements, found: Suspects, instance: IntArray, other: IntArray
 ) -> pl.DataFrame:
+    """The columns of `suspects`, sorted, with the kind of ``other`` beside each label found."""
     node, lacks = found.nodes, found.lacks
     relation, _ = relate(measured.hierarchy, node, np.maximum(other, 0))
     above = stored(measured.hierarchy.closure, node, np.maximum(other, 0))
