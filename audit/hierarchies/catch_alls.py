@@ -185,10 +185,7 @@ class CatchAlls:
         return None
 
     def alone_below(self, heading: int) -> bool:
-        """Whether a heading with a title has children, and each is a catch-all without more words.
-
-        Such a child has more catch-all words than the heading and names nothing beyond it.
-        """
+        """Whether a titled heading has children, each with more catch-all words and no new word."""
         children = row(self._hierarchy.child_matrix, heading).tolist()
         given = filter(None, (self._given[child].lower() for child in children))
         if not (self._titles[heading] and children and all(map(_MARK.search, given))):
@@ -215,6 +212,7 @@ class CatchAlls:
         return None
 
     def _title(self, node: int) -> Title:
+        """The title of a node, divided; empty where it has none or a heading's counts for none."""
         return read_title(self._given[node])
 
     def _differs_from_sibling(self, title: Title, parent: int, siblings: list[Title]) -> bool:

@@ -133,7 +133,7 @@ class RetiredIds:
 def retired_ids(
     nodes: Collection[str], entries: Sequence[Entry], same: Mapping[str, str] = MappingProxyType({})
 ) -> RetiredIds | None:
-    """The rules for labels that are retired ids; None if there are no such ids.
+    """The rules for labels that are retired ids; None without such ids and without ``same``.
 
     A successor that is retired itself is followed to what took its place. A retired id from which
     this leads to no node, as in a circle, has its retired successors.

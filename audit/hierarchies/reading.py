@@ -131,6 +131,7 @@ def load_hierarchy(
 
 
 def _read(source: str | Path, format: str | None, shape: Shape) -> Hierarchy:
+    """The hierarchy of a file, a folder, or a database of OMOP; never one that is built in."""
     if is_database(source):
         _refuse_useless(shape, published.OMOP)
         return published.read_omop(str(source), shape)
@@ -290,8 +291,7 @@ def _near(path: Path) -> str:
 
 
 def _with_unlisted(hierarchy: Hierarchy, unlisted: Unlisted) -> Hierarchy:
-    """The hierarchy of a file with what becomes of labels that it lacks; InputError if they cannot
-    be hung."""
+    """The hierarchy with what becomes of labels it lacks; InputError if they cannot be hung."""
     coding = hierarchy.coding
     if unlisted == "hang" and coding is None:
         raise InputError(

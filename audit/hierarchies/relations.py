@@ -32,11 +32,11 @@ def relate(
     The relations are positions in `RELATIONS`, the lowest common ancestors node indices.
     """
     relation, lca = np.empty((2, len(a)), np.uint32)
-    _prepared(hierarchy)  # once, before threads ask for it
+    _lookups(hierarchy)  # once, before threads ask for it
 
     def fill(start: int) -> None:
         block = slice(start, start + PAIRS_PER_BLOCK)
-        relation[block], lca[block] = _relate(hierarchy, a[block], b[block])
+        relation[block], lca[block] = _relation_and_lca(hierarchy, a[block], b[block])
 
     with ThreadPoolExecutor(cores()) as threads:
         list(threads.map(fill, range(0, len(a), PAIRS_PER_BLOCK)))
@@ -48,12 +48,13 @@ def relate_two(hierarchy: Hierarchy, a: int, b: int) -> tuple[str, int]:
 
     The latter is the deepest node at or above both; ties by smaller height, then node order.
     """
-    relation, lca = _relate(hierarchy, np.array([a]), np.array([b]))
+    relation, lca = _relation_and_lca(hierarchy, np.array([a]), np.array([b]))
     return RELATIONS[relation[0]], int(lca[0])
 
 
-def _relate(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:
-    ancestors, overlapping = _prepared(hierarchy)
+def _relation_and_lca(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:
+    """What `relate` gives, relation and lowest common ancestor, of one block of pairs."""
+    ancestors, overlapping = _lookups(hierarchy)
     lca = ancestors.lowest(a, b)
     relation = np.where(lca == hierarchy.root, 4, 3)
     relation[dag.among(overlapping, a * np.int64(len(hierarchy)) + b)] = 2
@@ -64,8 +65,8 @@ def _relate(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> tuple[IntArray, I
 
 
 @lru_cache(maxsize=1)
-def _prepared(hierarchy: Hierarchy) -> tuple[dag.CommonAncestors, IntArray]:
-    """What relations of any pairs are looked up in; kept, for pairs come in many blocks."""
+def _lookups(hierarchy: Hierarchy) -> tuple[dag.CommonAncestors, IntArray]:
+    """Common ancestors, and keys of the pairs that share a descendant; kept, as blocks are many."""
     ancestors = dag.CommonAncestors(hierarchy.closure, hierarchy.depth, hierarchy.height)
     return ancestors, dag.sharing_descendant(hierarchy.edges, hierarchy.closure)
 

@@ -305,7 +305,7 @@ TOLD = [
            of_either(lambda file: of_hierarchy(*file), (name, text), ("t.csv", table)),
            {"otherwise": True})
       for place, word, name, text, table in (
-          ("edges.several_told", "one node", "h.json", '{"a": {"x": {}}, "b": {"x": {}}}',
+          ("edges.one_node_reading", "one node", "h.json", '{"a": {"x": {}}, "b": {"x": {}}}',
            "child,parent,title\n1,a,x\n2,b,x\n"),
           ("format.hierarchy_of", "one node", "h.csv", ALIKE,
            "child,parent,title\n1,joy,joy\n2,joy,love\n3,anger,anger\n4,anger,annoyance\n"),

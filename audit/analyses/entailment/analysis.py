@@ -92,7 +92,7 @@ class Entailment(FileAnalysis):
         )
 
     def measure(self, measured: Measurements, seed: int, progress: Progress) -> Found:
-        """Measure the graph, its dataset, and predictions; of cases the first ones are shared.
+        """Tables of the graph, its dataset and predictions, and facts; ``seed`` is not used.
 
         Beside the tables that are declared there are the tuples behind findings,
         ``quality_mismatches``, ``quality_misplaced`` and ``quality_weak_labels``; ``graph_edges``

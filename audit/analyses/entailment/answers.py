@@ -41,10 +41,11 @@ def _read(
     keys: Sequence[str],
     required: Sequence[str] = (),
 ) -> Records:
-    """The rows of some files that can be used, and the number of others by reason.
+    """The rows of files that can be used, columns ``columns``, and how many others by reason.
 
-    ``meaning`` makes `columns` and ``refused``, why a row cannot be used, of the roles of a file; a
-    model without a name is called as the file. ``keys`` name one answer, which may be given once.
+    ``meaning`` makes these and ``refused``, why a row cannot be used, of the roles of a file; a
+    model without a name is called as the file. ``keys`` name one answer; InputError if it is given
+    twice, or if all rows that are left name tuples that ``dataset`` lacks.
     """
     names = {"id": ["id"], "model": ["model"], **roles}
     kept, parts, where = {**columns, "refused": pl.String}, [], ", ".join(map(str, paths))
@@ -172,7 +173,7 @@ def read_generations(paths: Sequence[Path], dataset: EntailmentDataset) -> Recor
 def read_ratings(paths: Sequence[Path], dataset: EntailmentDataset) -> Records:
     """Read ratings of generated texts, columns `RATED`; without a rater they are one person's.
 
-    Levels that all say valid or invalid are called so.
+    Levels stay as written, such as 1 to 5; if all of a file are yes or no, they are valid, invalid.
     """
 
     def meaning(rows: pl.DataFrame, _: Path) -> pl.DataFrame:

@@ -222,7 +222,7 @@ def weak_label(found: Measured) -> Iterator[Row]:
 
 
 def _under(row: Case) -> str:
-    """The head that a case was judged under, in brackets; nothing where that is the instance."""
+    """`` (under “head”)``; empty where several heads are needed, or the instance is the head."""
     return "" if row["head"] is None else f" (under {quoted(row['head'])})"
 
 

@@ -73,8 +73,7 @@ def _mismatch(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _proposed(head: str, instance: str, concept: str) -> str | None:
-    """The head with the first mention of the instance, and its article, replaced; None if no whole
-    words are one."""
+    """The head with the first whole-word instance in it, and its article, replaced; or None."""
     mention = r"\s+".join(re.escape(word) for word in instance.split())
     article = "an" if concept[:1].lower() in tuple("aeiou") else "a"
 

@@ -106,7 +106,7 @@ def first_of(rows: pl.DataFrame, said: Callable[[Case], str]) -> str:
 
 
 def edge(row: Case) -> str:
-    """The edge of a row, in words."""
+    """The edge of a row: ``“instance” → “concept”``."""
     return arrows(row["instance"], row["concept"])
 
 

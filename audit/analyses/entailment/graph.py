@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -126,8 +125,6 @@ def graph_of(tuples: pl.DataFrame, context: pl.Expr = MERGED) -> TextGraph:
 def measure_graph(tuples: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Audit the graph of the edges from instances to concepts, relation by relation.
 
-    What is so under one head, where it is all of the relation's graph, or within it, is told so.
-
     Returns:
         The tables by name; they have no rows for a dataset without tuples. Beside those declared,
         ``graph_edges`` has a row an edge, sorted: ``valid`` and ``invalid`` count the tuples that
@@ -153,9 +150,8 @@ def measure_graph(tuples: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return {**told, "graph_edges": edges, "graph_members": graph.members}
 
 
-def _under_one_head(found: Iterable[pl.DataFrame], *keys: str) -> pl.DataFrame:
-    """Rows of all contexts together; those also so in one context first, with the first head."""
-    merged, within = found
+def _with_context(keys: list[str], merged: pl.DataFrame, within: pl.DataFrame) -> pl.DataFrame:
+    """Rows of all contexts together; ``one_context, head``: if a single one has it, and which."""
     ordered = within.sort(*keys, "context").unique(keys, keep="first", maintain_order=True)
     joined = merged.drop("context").join(ordered, on=keys, how="left", suffix="_within")
     one = pl.col("context").is_not_null()
@@ -174,7 +170,7 @@ def contradictions(*graphs: TextGraph) -> pl.DataFrame:
         both, cycle = pl.when(BOTH).then(pl.lit("edge")), DENIED & (child == parent)
         return graph.edges.with_columns(kind=both.when(cycle).then(pl.lit("cycle"))).drop_nulls()
 
-    return _under_one_head(map(found, graphs), *EDGE, "kind")
+    return _with_context([*EDGE, "kind"], *map(found, graphs))
 
 
 def two_steps(valid: Sparse, among: Sparse) -> Sparse:
@@ -192,7 +188,7 @@ def violations(*graphs: TextGraph) -> pl.DataFrame:
         through = graph.texts["text"].gather(told["middle"])
         return graph.edges.join(told.with_columns(through=through), on=_ENDS)
 
-    told = _under_one_head(map(found, graphs), *EDGE)
+    told = _with_context(EDGE, *map(found, graphs))
     return told.with_columns(through=pl.coalesce("through_within", "through"))
 
 
@@ -245,10 +241,7 @@ def _cycles(graph: TextGraph) -> pl.DataFrame:
 
 
 def _relations(tuples: pl.DataFrame, graph: TextGraph, components: pl.DataFrame) -> pl.DataFrame:
-    """The numbers of each relation, ``graph_relations``.
-
-    A chain is two valid edges that do not lead back, counted by their middle.
-    """
+    """The counts of each relation, ``graph_relations``; two valid edges that go on are a chain."""
     valid = graph.valid
     ways = np.bincount(valid.indices, minlength=len(graph.texts)) * np.diff(valid.indptr)
     by_text = graph.texts.with_columns(

@@ -111,10 +111,7 @@ def read_entailment(
 
 
 def _headed(table: Table, path: Path, kind: Kind, columns: Mapping[str, str]) -> Table:
-    """A table under the names of its columns.
-
-    A file of pairs has a header if its first row has one of their names; any other always has one.
-    """
+    """The table with its columns' names; a file of pairs has a header if its first row has one."""
     first, text = {name.strip().lower() for name in table.schema}, table.text.separator
     named = first & {*kind.columns, *map(str.lower, columns.values())}
     if named or not kind.order or not text or path.is_dir():
@@ -134,7 +131,7 @@ def _headed(table: Table, path: Path, kind: Kind, columns: Mapping[str, str]) ->
 def _records(
     table: Table, split: str | None, kind: Kind, columns: Mapping[str, str]
 ) -> pl.DataFrame:
-    """The records of one table as text, columns by their roles, of annotators after `_BY`."""
+    """The records of one table as text, columns by roles, those of annotators prefixed by `_BY`."""
     annotators = _annotators([*table.schema], columns.get("votes", ""), table)
     votes = () if annotators else _VOTES
     roles = {name: [name] for name in (*kind.columns, "label", "split", "id", *votes)}

@@ -147,7 +147,7 @@ def _of_methods(units: pl.DataFrame, n_methods: int, compat: Compat) -> Agreed:
     sets = [*map(list, combinations(range(len(methods)), 2))]
     if len(methods) - people == n_methods > 2:
         sets.append([*range(n_methods)])
-    chosen, value, chance = _arrays(units, people, sets, compat)
+    chosen, value, chance = _peaks_and_agreement(units, people, sets, compat)
     pairs = [methods.gather(own) if len(own) == 2 else (None, None) for own in sets]
     named = pl.DataFrame(
         {
@@ -169,7 +169,7 @@ def _of_methods(units: pl.DataFrame, n_methods: int, compat: Compat) -> Agreed:
     return Agreed(told, each.with_columns(pl.Series(name, of.ravel()) for name, of in flags))
 
 
-def _arrays(
+def _peaks_and_agreement(
     units: pl.DataFrame, human: bool, sets: list[list[int]], compat: Compat
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Number of peaks, whether the `MAIN_K` highest are tied, and whether all are equal, shape (3,
@@ -265,7 +265,7 @@ def _differences(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _gains(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Gains summed over a method's pairs: table 1. A unit that lacks a pair has no sum."""
+    """Means over instances of gains summed over a method's pairs, of units with all: table 1."""
     at = pairs.filter(pl.col("k").is_in(GAIN_KS))
     each = pl.concat([at.with_columns(method=side) for side in ("first", "second")])
     others = each.with_columns(pairs=pl.struct("first", "second").n_unique().over("method"))
@@ -295,7 +295,11 @@ def run_differences(rows: pl.DataFrame, compat: Compat = None) -> pl.DataFrame:
     )
     others = pl.col("runs") - (compat != "kamp")
     pairs = own.join(own.select(*key, other="scores"), on=key, maintain_order="left_right")
-    apart = by_row(pairs.select("example", "scores", "other"), ["scores", "other"], _apart)
+    apart = by_row(
+        pairs.select("example", "scores", "other"),
+        ["scores", "other"],
+        lambda scores, other: {"apart": np.abs(scores - other).sum(axis=1)},
+    )
     sums = apart.group_by("example", maintain_order=True).agg(pl.col("apart").sum())
     each = own.join(sums, on="example", maintain_order="left").with_columns(
         apart=pl.col("apart") / others, longest=pl.col("n").max().over("model")
@@ -313,7 +317,3 @@ def run_differences(rows: pl.DataFrame, compat: Compat = None) -> pl.DataFrame:
         median=(pl.int_range(pl.len()) == mean.arg_min()).over("model"),
     )
     return TABLES["runs"].cast(told)
-
-
-def _apart(scores: FloatArray, others: FloatArray) -> dict[str, FloatArray]:
-    return {"apart": np.abs(scores - others).sum(axis=1)}

@@ -47,7 +47,7 @@ NOT_BORROWED = (
 
 
 def with_examples(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows, sorted by ``id, target``, with their place as ``row``, ``example``, ``cluster``.
+    """Rows, which must be sorted by ``id, target``, with ``row`` (place), ``example``, ``cluster``.
 
     An example is an instance and target label. It is in the cluster of its group, or of its
     instance if it has none, since the targets of one instance share its text. A row is ``right``
@@ -95,7 +95,7 @@ def aligned_rows(
     if kind:
         there = own.drop_nulls("marks").select("row", "scores", "marks")
         c = by_row(there, ["scores", "marks"], _correlated)
-        drawn = _of_others(own.join(c, on="row", how="left", maintain_order="left"), draws, seed)
+        drawn = _baseline(own.join(c, on="row", how="left", maintain_order="left"), draws, seed)
         of_rows[people_oracle(kind)] = c.join(drawn, on="row", how="left")
     if informed:
         pairs = by_row(_soft_pairs(rows, own, informed), ["scores", "soft"], _correlated)
@@ -129,7 +129,7 @@ def _over(total: str, times: str) -> pl.Expr:
 
 
 def _correlated(scores: FloatArray, importance: FloatArray) -> dict[str, FloatArray]:
-    """Equation 5; NaN for fewer than `LEAST_TOKENS` tokens and where either is constant."""
+    """C of equation 5, Fisher's z of r with ``|scores|``; NaN where short or either is constant."""
     c = fisher(pearson(np.abs(scores), importance))
     return {"c": c if scores.shape[1] >= LEAST_TOKENS else np.full(len(scores), np.nan)}
 
@@ -150,8 +150,8 @@ def _soft_pairs(rows: pl.DataFrame, own: pl.DataFrame, informed: Informed) -> pl
     return fitting.with_columns(soft=cut).sort("row", maintain_order=True)
 
 
-def _of_others(own: pl.DataFrame, draws: int, seed: int) -> pl.DataFrame:
-    """Equation 6 of rows with a ``c``: ``total`` of the ``defined`` ones of their ``draws``."""
+def _baseline(own: pl.DataFrame, draws: int, seed: int) -> pl.DataFrame:
+    """Equation 6 of rows with a ``c``, by others' explanations: ``row, total, defined, draws``."""
     key = ["example", "method", "model"]
     of_row, of_example = dict[Any, set[str]](), dict[int, set[str]]()
     for one, method, model, said in own.drop_nulls("said").select(*key, "said").iter_rows():
@@ -274,10 +274,11 @@ def alignment_table(aligned: pl.DataFrame) -> pl.DataFrame:
 
 
 def oracle_agreement(rows: pl.DataFrame, kind: str, informed: Informed) -> pl.DataFrame:
-    """The table ``oracles``: correlations of people and informed models (section 5), models pooled.
+    """The table ``oracles``: correlations of people's evidence with the scores of informed models.
 
-    ``spearman`` and ``pearson`` are over all tokens together, as the paper has them;
-    ``mean_spearman`` is the mean over ``examples`` where both oracles vary over 4 tokens or more.
+    By section 5, models pooled; ``kind`` is of the evidence. ``spearman`` and ``pearson`` are over
+    all tokens together; ``mean_spearman`` is the mean over ``examples`` where both oracles vary
+    over 4 tokens or more.
     """
     lines = [TABLES["oracles"].frame()]
     if not kind or not informed:
@@ -287,7 +288,7 @@ def oracle_agreement(rows: pl.DataFrame, kind: str, informed: Informed) -> pl.Da
     pairs = pairs.drop_nulls("marks").unique(same, keep="first", maintain_order=True)
     for _, own in pairs.sort("method").group_by("method", maintain_order=True):
         sides = [own[name].explode().to_numpy()[None] for name in ("marks", "soft")]
-        within = by_row(own, ["marks", "soft"], _ranks_correlated)
+        within = by_row(own, ["marks", "soft"], _rank_correlation)
         lines.append(
             clustered_means(within, ["method"], "within")
             .with_columns(
@@ -306,6 +307,7 @@ def oracle_agreement(rows: pl.DataFrame, kind: str, informed: Informed) -> pl.Da
     return pl.concat(lines).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _ranks_correlated(marks: FloatArray, soft: FloatArray) -> dict[str, FloatArray]:
+def _rank_correlation(marks: FloatArray, soft: FloatArray) -> dict[str, FloatArray]:
+    """``within``: Spearman's correlation in each row; NaN below `LEAST_TOKENS` tokens."""
     r = pearson(ranking(marks).ranks, ranking(soft).ranks)
     return {"within": r if marks.shape[1] >= LEAST_TOKENS else np.full(len(r), np.nan)}

@@ -115,6 +115,7 @@ class Explanations(FileAnalysis):
         return frames
 
     def _facts(self, labels: LabelDataset) -> Mapping[str, Any]:
+        """How many rows, examples and models were read, and the settings they are measured by."""
         rows, ledger = self.attributions.rows, dict(self.attributions.ledger)
         known = rows["id"].is_in(labels.instances["instance"].implode())
         settings = self.settings

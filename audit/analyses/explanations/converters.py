@@ -64,7 +64,7 @@ def _codiesp(path: Path) -> Iterator[Place]:
 
 
 def _mdace(notes: Sequence[Any], path: Path) -> Iterator[Place]:
-    """The annotations of the notes of an admission."""
+    """The place of each annotation in the notes of an admission; ``path`` is for errors."""
     try:
         for note in notes:
             for one in note["annotations"]:

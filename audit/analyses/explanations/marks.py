@@ -162,7 +162,7 @@ def _fitted(
 
 
 def _of_masks(one: Mapping[str, Any]) -> tuple[FloatArray, int]:
-    """The mean of masks over all given tokens, or over those that are left."""
+    """The tokens' marks, the mean of the annotators' masks; and the number of these."""
     try:
         masks = np.atleast_2d(np.array(one["held"], np.float64))
     except ValueError:

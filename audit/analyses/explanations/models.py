@@ -72,11 +72,11 @@ def accuracy_table(aligned: pl.DataFrame, elsewhere: pl.DataFrame | None) -> pl.
             here = part.drop_nulls(["delta_a", "accuracy"])
             data = accuracies["data"].first() if "data" in accuracies else None
             counts = {"n": len(here), "models": here["model"].n_unique(), "data": data}
-            lines.append(dict(zip(names, key, strict=True)) | counts | _correlation(here))
+            lines.append(dict(zip(names, key, strict=True)) | counts | _accuracy_correlation(here))
     return TABLES["accuracy"].frame(lines)
 
 
-def _correlation(points: pl.DataFrame) -> dict[str, float | str]:
+def _accuracy_correlation(points: pl.DataFrame) -> dict[str, float | str]:
     n = len(points)
     if n < LEAST_POINTS:
         return {"absent": f"{n} points, and {LEAST_POINTS} are needed"}
@@ -129,12 +129,12 @@ def compare_models(aligned: pl.DataFrame, reference: str, kinds: Kinds) -> pl.Da
     for (method, oracle), _ in aligned.group_by("method", "oracle", maintain_order=True):
         about = {"method": method, "oracle": oracle, "reference": f"{family} {size}".strip()}
         own = data.filter(method=method, oracle=oracle).to_pandas()
-        lines += [about | line for line in _fitted(own, family, size)]
+        lines += [about | line for line in _mixed_model(own, family, size)]
     return TABLES["models"].frame(lines).sort("method", "oracle", "model")
 
 
-def _fitted(frame: Any, family: str, size: str) -> Iterator[dict[str, Any]]:
-    """A line for each model but the reference, or the reason why there is none."""
+def _mixed_model(frame: Any, family: str, size: str) -> Iterator[dict[str, Any]]:
+    """Fit one mixed model: a line for each of its terms, or one with why it cannot be fitted."""
     import statsmodels.formula.api as formulas
 
     formula = f"C(model, Treatment(reference={family!r}))"

@@ -54,7 +54,7 @@ def word_of(token: pl.Expr) -> pl.Expr:
 
 
 def explanation_words(explanation: pl.Expr, stop: Collection[str], *, tokens: bool) -> pl.Expr:
-    """The different words of each explanation, text or ``tokens``, without stop words, in order.
+    """The different words of each explanation, text or ``tokens``, sorted, without stop words.
 
     Of a text they are runs of letters and digits, each other character that is no space, and runs
     of letters and digits that single characters hold together: ``don't`` gives ``don``, ``'``,

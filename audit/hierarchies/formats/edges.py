@@ -97,9 +97,9 @@ def _matching_parents(
     return 0 if 2 * own > sum(map(bool, above)) else len(named.intersection(values))
 
 
-def several_told(edges: Iterable[EdgeRow], named: Collection[str]) -> Reading:
-    """What is told of nodes below several others of which only a name says what they are."""
-    above = Counter(child for child, parent in {*edges} if child in named and child != parent)
+def one_node_reading(edges: Iterable[EdgeRow], names: Collection[str]) -> Reading:
+    """The reading that a name below several parents is one node, where names are the only ids."""
+    above = Counter(child for child, parent in {*edges} if child in names and child != parent)
     several = [node for node, n in above.items() if n > 1]
     why = f"only its name says what it is, as of {min(several)!r}" if several else ""
     return Reading("a name below several others is one node", why, len(several), WITH_IDS, "names")
@@ -138,7 +138,8 @@ def _several(pairs: Iterable[EdgeRow]) -> float:
 def of_pairs(
     path: Path, pairs: Sequence[EdgeRow], role: str | None, names: Iterable[str] = ()
 ) -> Hierarchy:
-    """The hierarchy of pairs of names, as `directed` reads them, and of further names."""
+    """The hierarchy of pairs of names, child first unless ``role`` is ``children``, and further
+    names; `directed` asks where no role is stated."""
     edges = dict.fromkeys(directed(pairs, role))
     return hierarchy_of(path, [*map(Entry, names)], edges)
 
@@ -197,7 +198,7 @@ def of_table(path: Path, table: Table, shape: Shape) -> Hierarchy:
         raise SchemaError("every row must name a child", found=found)
     entries = [Entry(id, label, up) for id, up, label in rows if id]
     edges = [(one.node, up) for one in entries for up in one.parents]
-    several = several_told(edges, {*keys[key]} if key.lower() in TITLES else ())
+    several = one_node_reading(edges, {*keys[key]} if key.lower() in TITLES else ())
     return hierarchy_of(path, entries, readings=[*told, several])
 
 

@@ -158,10 +158,10 @@ def read_graphs(path: Path, shape: Shape) -> Hierarchy:
         lambda held: [[one for g in items(held["graphs"]) for one in g.get(k) or []] for k in keys],
         required,
     )
-    every = [(shaped(one, _entry, _NODE), one.get("type")) for one in stated]
+    every = [(shaped(one, _graph_entry, _NODE), one.get("type")) for one in stated]
     typed = any(kind for _, kind in every)
     entries = [one for one, kind in every if kind == "CLASS" or not typed]
-    links = [shaped(one, _link, "an edge needs a 'sub', a 'pred' and an 'obj'") for one in edges]
+    links = [shaped(one, _edge, "an edge needs a 'sub', a 'pred' and an 'obj'") for one in edges]
     labels = {
         one.node: (one.title or "").replace(" ", "_") for one, kind in every if kind == "PROPERTY"
     }
@@ -184,7 +184,8 @@ _NODE = (
 )
 
 
-def _entry(stated: Mapping[str, Any]) -> Entry:
+def _graph_entry(stated: Mapping[str, Any]) -> Entry:
+    """A node of OBO Graphs: its id and title, whether it is obsolete, and what took its place."""
     meta = stated.get("meta") or {}
     gone, title = meta.get("deprecated"), stated.get("lbl")
     if not isinstance(gone, bool | None):
@@ -199,7 +200,8 @@ def _entry(stated: Mapping[str, Any]) -> Entry:
     return Entry(node, own, assignable=True, obsolete=bool(gone), **links)
 
 
-def _link(stated: Any) -> Link:
+def _edge(stated: Any) -> Link:
+    """Child, relation and parent of an edge of OBO Graphs, each as `short` writes it."""
     sub, predicate, obj = (short(text(stated[key])) for key in ("sub", "pred", "obj"))
     return sub, predicate, obj
 

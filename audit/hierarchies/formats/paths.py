@@ -70,7 +70,7 @@ def of_levels(path: Path, table: Table, shape: Shape) -> Hierarchy:
     sign, told = SIGN, list[Reading]()
     if len(levels) == 1:
         sign = shape.sep or SIGN
-        ways = [_split(cell, sign) if cell else () for cell in columns[0]]
+        ways = [_names_in(cell, sign) if cell else () for cell in columns[0]]
     else:
         cells = [*zip(*columns, strict=True)]
         if headless := [" ".join(row).strip() for row in cells if any(row) and not row[0]]:
@@ -92,7 +92,7 @@ def of_levels(path: Path, table: Table, shape: Shape) -> Hierarchy:
 
 
 def _to_ids(ways: list[Names], ids: Sequence[str], *, whole: bool) -> list[Names]:
-    """The ways, each lengthened by its id if one has several; SchemaError if it must have one."""
+    """The ways; where one leads to several ids all end in their ids, or SchemaError if unclear."""
     of_way = defaultdict[Names, set[str]](set)
     for way, id in zip(ways, ids, strict=True):
         of_way[way].add(id)
@@ -186,9 +186,9 @@ def read(path: Path, shape: Shape) -> Hierarchy:
     lines = [(n, line.strip()) for n, line in read_lines(path) if not line.startswith("#")]
     numbered = [_NUMBERED.fullmatch(line) for _, line in lines]
     rows = [
-        (_split(own[3], sign, f"{path}:{n}"), own[1] or own[2])
+        (_names_in(own[3], sign, f"{path}:{n}"), own[1] or own[2])
         if own and all(numbered)
-        else (_split(line, sign, f"{path}:{n}"), None)
+        else (_names_in(line, sign, f"{path}:{n}"), None)
         for (n, line), own in zip(lines, numbered, strict=True)
     ]
     return of_ways(path, rows, _joined(sign))
@@ -199,7 +199,7 @@ def _joined(sign: str) -> str:
     return SIGN if sign.strip() == SIGN.strip() else sign
 
 
-def _split(cell: str, sign: str, where: str = "") -> Names:
+def _names_in(cell: str, sign: str, where: str = "") -> Names:
     inner = cell.removeprefix(sign).removesuffix(sign)
     place = tuple(part.strip() for part in inner.split(sign))
     if not all(place) or len(place) > _DEEPEST:

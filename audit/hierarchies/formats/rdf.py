@@ -193,7 +193,7 @@ def _equivalent(graph: _Graph, classes: Collection[str]) -> dict[str, str]:
 
 
 def _end(iri: str) -> str:
-    """The name behind the last sign of an IRI."""
+    """What stands behind the last ``#``, ``/`` or ``:`` of an IRI."""
     return re.split(r"[#/:]", iri.rstrip("#/:"))[-1]
 
 

@@ -22,8 +22,8 @@ from audit.hierarchies.formats.edges import (
     is_parent,
     of_pairs,
     of_table,
+    one_node_reading,
     pairs_in,
-    several_told,
 )
 from audit.hierarchies.formats.format import (
     EdgeRow,
@@ -85,13 +85,13 @@ def of_object(path: Path, tree: Any, shape: Shape, role: str | None = None) -> H
             by_name.add(node)
     if not edges:
         _refuse_unread([record for *_, record in mentions if record], shape)
-    return hierarchy_of(path, entries, edges, readings=[several_told(edges, by_name)])
+    return hierarchy_of(path, entries, edges, readings=[one_node_reading(edges, by_name)])
 
 
 def _of_mapping(
     path: Path, tree: Any, pairs: list[EdgeRow], shape: Shape, role: str | None
 ) -> Hierarchy:
-    """The hierarchy of names with one parent each; of lists it is asked what they are."""
+    """The hierarchy of a flat mapping of names, each to a parent or a list, whose role is asked."""
     if stated := [name for name, value in vars(shape).items() if value]:
         required = "nothing but --hierarchy-format can be stated of pairs of names"
         raise InputError(required, found=first_cases(stated))
@@ -168,6 +168,7 @@ def _own_key(item: Mapping[str, Any], shape: Shape) -> str | None:
 
 
 def _as_list(value: Any) -> list[Any]:
+    """A list as it is; anything else, None too, as the only item of one."""
     return value if isinstance(value, list) else [value]
 
 
@@ -179,6 +180,7 @@ def _ids(value: Any) -> list[str]:
 
 
 def _title(node: str, record: Mapping[str, Any], shape: Shape) -> str | None:
+    """The title in a record, by the stated key or a usual one; SchemaError if it is no text."""
     own = _own_key(record, shape)
     title = record.get(shape.title or first_of([key for key in record if key != own], TITLES) or "")
     if not isinstance(title, str | None):
@@ -208,6 +210,7 @@ def _is_id(value: Any) -> bool:
 
 
 def _id(value: Any) -> str:
+    """Any value as the text of an id: 7.0 as 7, all else by ``str`` without blanks around it."""
     whole = isinstance(value, float) and value.is_integer()
     return str(int(value)) if whole else str(value).strip()
 
@@ -232,7 +235,8 @@ FORMAT = HierarchyFormat(
 )
 
 
-def _read_mapping(path: Path, shape: Shape, role: str) -> Hierarchy:
+def _read_names(path: Path, shape: Shape, role: str) -> Hierarchy:
+    """Read JSON, or lines of two names; ``role`` says what stands behind a name."""
     if is_json(path, first_bytes(path)):
         return read(path, shape, role)
     if (pairs := pairs_in(path)) is None:
@@ -243,7 +247,7 @@ def _read_mapping(path: Path, shape: Shape, role: str) -> Hierarchy:
 PARENTS, CHILDREN = (
     HierarchyFormat(
         role, f"JSON or pairs of names: the {role} of each name, where that is asked",
-        lambda *_: False, partial(_read_mapping, role=role), _TAKES,
+        lambda *_: False, partial(_read_names, role=role), _TAKES,
     )
     for role in ("parents", "children")
 )  # fmt: skip

@@ -95,7 +95,7 @@ def read_wordnet(path: Path) -> WordNet:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)
-            return _tables(path, nltk_reader(path, _FILES))
+            return _noun_tables(path, nltk_reader(path, _FILES))
     except AuditError:
         raise
     except Exception as error:  # nltk raises what it stumbles over in a broken file, or warns
@@ -131,7 +131,8 @@ def nltk_reader(folder: Path, files: Collection[str] | None = None) -> Any:
     return Reader(type("Nowhere", (PathPointer,), never_opened)(), omw_reader="no other language")
 
 
-def _tables(path: Path, reader: Any) -> WordNet:
+def _noun_tables(path: Path, reader: Any) -> WordNet:
+    """The nouns that a reader of nltk has; ``path`` is only kept."""
     synsets = {one.name(): one for one in reader.all_synsets("n")}
     edges = {
         relation: tuple(
