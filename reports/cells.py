@@ -63,12 +63,14 @@ def cell(
         alike = value == row[column.among] and not few(value, rounding)
         text = "most" if rounding and alike else text
         text = f"{text} of {written(of, row[column.among], row, columns, rounding)}"
-    low, high = ends = _ends(column, row)
-    between = "" if low is None or high is None else _interval(column, row, ends, columns, rounding)
+    low, high = ends = ([row.get(name) for name in column.ends] + [None, None])[:2]
+    between = ""
+    if low is not None and high is not None:
+        between = " to ".join(written(column, end, row, columns, rounding) for end in ends)
     drawn = NO_MARK
     if scale is not None and column.mark is not None and isinstance(value, int | float):
         beside = (row.get(one) for one in (column.mark.limit, column.mark.reference))
-        drawn = mark(scale, value, ends, *beside)
+        drawn = mark(scale, value, (low, high), *beside)
     return Cell(text, between, drawn, numeric=True)
 
 
@@ -84,22 +86,6 @@ def text_of(value: Any, title: str | None = None) -> str:
         case int() | float():
             return words.number(value)
     return words.node(str(value), title)
-
-
-def _ends(column: Column, row: Row) -> tuple[float | None, float | None]:
-    low, high = ([row.get(name) for name in column.ends] + [None, None])[:2]
-    return low, high
-
-
-def _interval(
-    column: Column,
-    row: Row,
-    ends: tuple[float | None, float | None],
-    columns: Columns,
-    rounding: Rounded,
-) -> str:
-    low, high = (written(column, end, row, columns, rounding) for end in ends)
-    return f"{low} to {high}"
 
 
 def _n(column: Column, row: Row, columns: Columns) -> int | None:

@@ -65,11 +65,12 @@ def history_html(told: Row) -> str:
         return _page(title, said, _of_runs(shown), history(shown), "the history as JSON")
 
 
-def _page(title: str, said: str, head: Verdict, seen: list[Chapter], where: str) -> str:
+def _page(title: str, said: str, head: Verdict, seen: list[Chapter], rest_in: str) -> str:
+    """HTML of a comparison or history; ``rest_in`` says where rows are that tables leave out."""
     return page(
         "report.html.jinja", title=title, stated=said, band="", foot="", paper=False,
         verdict=head, lines=(), ten=(), before=(), blocks=(), severities={},
-        seen=seen, folded=(), where=where,
+        seen=seen, folded=(), where=rest_in,
     )  # fmt: skip
 
 
@@ -113,6 +114,7 @@ def _beyond_chance(changed: int, total: int, what: str) -> list[str]:
 
 
 def _differs(view: Row) -> Chapter | None:
+    """The chapter on which inputs and settings of the runs differ; None without any."""
     rows = [one for one in view["causes"] if one["changed"]]
     few = "Few rows differ: a count that moved to the next bin tells that one of them carries the"
     lead = f"{few} label." if view["few_rows_differ"] else ""
@@ -242,7 +244,7 @@ def _how_compared(view: Row) -> Chapter | None:
     grouped = {*view["grouped"].values()}
     groups = _OF_GROUPS if grouped == {True} else _ONE_SIDE if True in grouped else _ALONE
     shown = [
-        table(tables.SIDES, [*_sides(view)], None),
+        table(tables.SIDES, [*_rows_of_both_runs(view)], None),
         table(tables.TERMS, view["terms"], None),
     ]
     return chapter(
@@ -250,7 +252,8 @@ def _how_compared(view: Row) -> Chapter | None:
     )
 
 
-def _sides(view: Row) -> Iterator[dict[str, Any]]:
+def _rows_of_both_runs(view: Row) -> Iterator[dict[str, Any]]:
+    """Rows ``what, old, new``: sizes of the data, hierarchy, policy and versions of both runs."""
     for name in ("instances", "groups", "rows_read"):
         yield {"what": words.name(name).capitalize(),
                **{side: view["ledger"][side][name] for side in ("old", "new")}}  # fmt: skip

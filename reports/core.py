@@ -48,10 +48,11 @@ def _since(view: Row) -> Chapter | None:
     ]
     shown = [table(tables.MOVED, moved(view), rounding)]
     shown.append(table(tables.CHANGED_CHECKS, changed, rounding))
-    return chapter("Since the reference", [*shown, *_mended(view)], anchor="since")
+    return chapter("Since the reference", [*shown, *_tables_of_corrections(view)], anchor="since")
 
 
-def _mended(view: Row) -> Iterator[ShownTable | None]:
+def _tables_of_corrections(view: Row) -> Iterator[ShownTable | None]:
+    """What corrections of the reference's data made of its findings, and who decided on them."""
     if "mended" in view:
         for declared, name in ((tables.MENDED_FINDINGS, "findings"),
                                (tables.MENDED_DECISIONS, "decisions")):  # fmt: skip
@@ -202,13 +203,14 @@ def _read_and_checked(view: Row) -> Chapter | None:
         facts(tables.READ_PREDICTIONS, ledger["predictions"] or {}, rounding, "Predictions"),
         table(tables.ROWS, rows, rounding),
         table(tables.READINGS, view["readings"], rounding),
-        table(tables.CHECKED, [*_checked(nothing)], rounding),
-        table(tables.NOT_APPLICABLE, [*_checked(absent)], rounding),
+        table(tables.CHECKED, [*_check_rows(nothing)], rounding),
+        table(tables.NOT_APPLICABLE, [*_check_rows(absent)], rounding),
     ]
     return chapter("What was read and checked", shown, anchor="read", folded=True)
 
 
-def _checked(checks: Sequence[Row]) -> Iterator[dict[str, Any]]:
+def _check_rows(checks: Sequence[Row]) -> Iterator[dict[str, Any]]:
+    """Each check of a view as a row of a table, with its name in words and its ``unit``."""
     for one in checks:
         yield {**one, "name": words.name(one["name"]), "unit": one["denominator_unit"]}
 

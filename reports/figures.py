@@ -72,7 +72,7 @@ class _Rows:
 
 
 def column_scale(column: Column, rows: Iterable[Row]) -> Scale:
-    """From which number to which a column, its ends and what is beside it are drawn."""
+    """The scale that spans a column's numbers, ends of intervals, limits and references."""
     names = [column.name, *column.ends, *beside(column)]
     found = (row.get(name) for row in rows for name in names if name)
     return scale_of(scale_kind(column), (one for one in found if isinstance(one, int | float)))

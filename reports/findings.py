@@ -93,6 +93,7 @@ def _state(one: Row, states: Mapping[str, str]) -> str:
 
 
 def _found(check: str, one: Row, states: Mapping[str, str]) -> Found:
+    """A finding of a check, as reports list it: its state, first sentence and first advice."""
     return Found(
         id=one["id"],
         check=check,

@@ -79,6 +79,7 @@ def mark(
 
 
 def _line(path: str, name: str, width: float = 1) -> Markup:
+    """SVG of a route, such as ``M0 6H9``, in the colour of a name of `COLOURS`."""
     opacity = Markup(' opacity=".4"') if name == "span" else ""
     line = '<path class="{}" d="{}" stroke="{}" stroke-width="{}"{}/>'
     return Markup(line).format(name, path, COLOURS[name], width, opacity)

@@ -199,6 +199,7 @@ def _main() -> int:
 
 
 def _refuse(refusal: Mapping[str, str]) -> int:
+    """Write to standard error, as JSON, why no file is made; returns the exit status."""
     os.write(2, f"\n{json.dumps(refusal)}\n".encode("ascii"))
     return REFUSED
 

@@ -41,10 +41,11 @@ def width(said: str) -> float:
 def _width(character: str) -> float:
     if character > "\uffff":
         return 16.0
-    return sum(map(_of_base, normalize("NFKD", character)))
+    return sum(map(_of_letter, normalize("NFKD", character)))
 
 
-def _of_base(character: str) -> float:
+def _of_letter(character: str) -> float:
+    """Width of a letter at 11 points, at most; 0 of an accent, which stands above a letter."""
     if combining(character):
         return 0.0
     if character > "ÿ":

@@ -143,6 +143,7 @@ _ORDERS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
 def _printable(character: str) -> str:
+    """A blank for a line end or tab, U+FFFD for what is never printed, else the same."""
     if character in "\t\n\r":
         return " "
     category = unicodedata.category(character)

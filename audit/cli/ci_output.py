@@ -79,6 +79,7 @@ def junit_bytes(outcome: Outcome) -> bytes:
 
 
 def _add_case(suite: Element, case: Case, classname: str) -> None:
+    """Append the JUnit element of a check, with why it failed, crashed or was skipped."""
     added = SubElement(suite, "testcase", name=printable(case.name), classname=classname, time="0")
     if case.state == "passed":
         return

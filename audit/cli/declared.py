@@ -167,7 +167,7 @@ def _value(one: Declared, value: Any, where: object) -> Any:
 
 
 def of_run(options: Sequence[Declared], run: Path, named: Collection[str]) -> dict[str, Any]:
-    """The settings of an earlier run, by field, but for those named and those of its data.
+    """The settings of an earlier run by field, without those ``named`` and those of its own data.
 
     Those of its model are left out, too, where the command names no predictions.
     """
@@ -199,7 +199,7 @@ def options_of(command: Callable[..., None]) -> tuple[Declared, ...]:
     found: list[Declared] = []
     for name in parameters:
         if name in groups:
-            found += _declared(name, groups[name], _defaults(groups[name], own[name]))
+            found += _declared(name, groups[name], _defaults_of_fields(groups[name], own[name]))
         else:
             found += [one for one in alone if one.field == name]
     for one in [one for one in reversed(found) if one.option.after]:
@@ -210,8 +210,8 @@ def options_of(command: Callable[..., None]) -> tuple[Declared, ...]:
     return tuple(found)
 
 
-def _defaults(group: Any, stated: Any) -> dict[str, Any]:
-    """Values of the fields of a group where they are not given, as its default says, if any."""
+def _defaults_of_fields(group: Any, stated: Any) -> dict[str, Any]:
+    """Default of each field of an option group: its value in ``stated``, if any, else its own."""
     if stated is not MISSING:
         return {field.name: getattr(stated, field.name) for field in fields(group)}
     return {

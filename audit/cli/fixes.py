@@ -161,17 +161,18 @@ def sample(
     if csv is not None:
         _write(Sample(result, per_finding, seed).sheet(), csv, "records", overwrite)
     elif judged is not None:
-        _tell_confirmed(result, judged, as_json=as_json)
+        _print_shares_wrong(result, judged, as_json=as_json)
 
 
-def _tell_confirmed(run: AuditResult, sheet: Path, *, as_json: bool) -> None:
+def _print_shares_wrong(run: AuditResult, judged: Path, *, as_json: bool) -> None:
+    """Print what share of each finding's records the coders of a judged sheet call wrong."""
     from dataclasses import asdict
 
     from audit.cli.terminal.listings import confirmed_lines
     from audit.runs.fixes.judgements import confirmed
     from audit.runs.fixes.sheet import read_table
 
-    found = confirmed(run, read_table(sheet), sheet)
+    found = confirmed(run, read_table(judged), judged)
     if as_json:
         print_json({"findings": [asdict(one) for one in found]})
     else:

@@ -151,7 +151,7 @@ _QUIET = ContextVar("quiet", default=False)
 
 @contextmanager
 def quietly(quiet: bool, as_json: bool) -> Iterator[None]:
-    """Print nothing to standard output within the block, if that is asked, and draw no progress."""
+    """Silence standard output and progress in a block if ``quiet``; InputError beside JSON."""
     if not quiet:
         yield
         return
@@ -226,7 +226,7 @@ def summarise(
 
 
 def print_report_place(path: Path, unrendered: list[RenderError], *, as_json: bool = False) -> None:
-    """Print the path of the report, or of the tables if there is none, and rendering errors."""
+    """Print rendering errors, and unless ``as_json`` the path of the report, or of the tables."""
     if not as_json:
         made = [str(one) for one in (path, path.with_suffix(".pdf")) if one.exists()]
         typer.echo(f"Report: {' and '.join(made)}" if made else f"Tables: {path.parent}")

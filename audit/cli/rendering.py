@@ -61,7 +61,7 @@ def rendered_again(
 
 
 def name_of_run(folder: Path) -> str:
-    """What a run is called: what its report is called, else the name of its folder."""
+    """The title of a run's report by its manifest, else the name of the run's folder."""
     manifest = _manifest_of(folder)
     data = (manifest.get("identity") or {}).get("data") or {"title": ""}
     return _imprint(manifest).named(data) or folder.resolve().name

@@ -99,7 +99,7 @@ def _render(run: Path, pdf: bool | None, variant: Variant, *, exact: bool) -> No
 def _judge(
     run: Path, judging: Judging, file: Path, output: Judged, pdf: bool | None, variant: Variant
 ) -> NoReturn:
-    """Write the run as another policy judges it, print its summary, and exit."""
+    """Write a run folder of the run as the policy in ``file`` judges it, print it, and exit."""
     from audit.cli.ci_output import publish, refuse_no_file
     from audit.cli.outcomes import of_audit
     from audit.policy.reading import load_policy

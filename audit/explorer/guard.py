@@ -59,7 +59,7 @@ class Guard:
         await self._app(below, receive, _with_headers(_below(self.root.encode(), send)))
 
     def _refusal(self, scope: Scope) -> Response | None:
-        """The refusal of a request that nobody may send; None for others."""
+        """Refusal of a wrong host, a method that may write, or another site's request; or None."""
         headers = Headers(scope=scope)
         if headers.get("host") not in self._hosts:
             return _refused("This address is not served here.", 421)

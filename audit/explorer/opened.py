@@ -274,6 +274,7 @@ class OpenedRun:
 
 
 def _status(finding: Row) -> str:
+    """What a policy decided on a finding, else that others explain it, else `OPEN`."""
     if finding["waiver"]:
         return DECISION[finding["waiver"]["decision"]]
     if "to_fix" in finding:

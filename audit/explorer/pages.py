@@ -243,7 +243,7 @@ expires = ""         # the last day, without quotes, such as 2030-12-31
 
 
 def _judged(finding: Row) -> list[str]:
-    """Sentences on what the policy makes of a finding."""
+    """Sentences on a finding's waiver, on who promised to fix it, and on the reference run."""
     said, waived = [], finding["waiver"]
     if waived:
         decided = finding["status"].capitalize()

@@ -168,7 +168,7 @@ def by_second(counted: pl.LazyFrame, digest: str) -> pl.LazyFrame:
     They are put in order once for a table, and kept in the user's cache. Where nothing can be kept
     the whole table is looked through each time. A run is never written to.
     """
-    kept = cache() / f"{digest}.parquet"
+    kept = cache_folder() / f"{digest}.parquet"
     with suppress(OSError, OutputError, pl.exceptions.PolarsError):
         if not kept.is_file():
             logged("putting the pairs in the order of their second nodes, once")
@@ -197,8 +197,8 @@ def _write_by_second(counted: pl.LazyFrame, file: Path) -> None:
             writer.write_table(table, row_group_size=PAIRS_AT_ONCE)
 
 
-def cache() -> Path:
-    """Folder of the user's cache that orders are kept in; others cannot read it."""
+def cache_folder() -> Path:
+    """Path of the folder of the user's cache for sorted pairs; it need not exist yet."""
     home = os.environ.get("XDG_CACHE_HOME", "")
     base = Path(home) if Path(home).is_absolute() else Path.home() / ".cache"
     return base / "hierarchy-audit" / "by-second"

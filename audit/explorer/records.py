@@ -66,7 +66,7 @@ class Records:
     hierarchy: Hierarchy
 
     def table(self, asked: Mapping[str, str]) -> Shown:
-        """The records that an address asks for."""
+        """The table of the records that pass the filters of an address, in the order of ids."""
         there = self._summary.filter(pl.Series(self.chosen(asked)))
         has_model = self.result.ledger["predictions"] is not None
         own = COLUMNS if has_model else Columns([*COLUMNS.values()][:3])
@@ -164,6 +164,7 @@ class Records:
 
     @cached_property
     def _rows(self) -> pl.DataFrame:
+        """Kept rows ``instance, node, label, score, group``, in the order of ids, then nodes."""
         assert self.result.instances is not None, "the run keeps its instances"
         return in_id_order(self.result.instances.sort("node")).collect()
 

@@ -188,7 +188,7 @@ def is_node(column: Column) -> bool:
 
 
 def is_flat(kind: pl.DataType) -> bool:
-    """Whether a value of a type stands in one cell."""
+    """Whether a value of a type fits into one cell: a plain value, or a list of texts."""
     return kind == pl.List(pl.String) or not kind.is_nested()
 
 

@@ -28,7 +28,7 @@ def instance_lines(tree: InstanceTree, least: float, *, columns: int) -> Iterato
     drawn, both = list(tree.lines(least)), tree.predictions is not None
     width = min(WIDEST, max(NARROWEST, columns // (8 if both else 4)))
     digits = max(len(_number(value)) for line in drawn for value in (line.label, line.score))
-    yield from _key(tree)
+    yield from _legend(tree)
     field = digits + 1 + width + 2
     heads = ["mark".ljust(7) * both, "label".ljust(field), "score".ljust(field) * both, "node"]
     yield "".join(heads)
@@ -47,8 +47,8 @@ def bar(share: float, width: int) -> str:
     return (BLOCKS[-1] * whole + BLOCKS[part].strip()).ljust(width)
 
 
-def _key(tree: InstanceTree) -> Iterator[str]:
-    """What the marks mean, for this instance."""
+def _legend(tree: InstanceTree) -> Iterator[str]:
+    """Legend above a tree: how values are summed, all marks, and when a node is predicted."""
     if tree.sums:
         yield tree.sums
     if tree.predictions is None:

@@ -111,7 +111,7 @@ def _checks(checks: Sequence[Mapping[str, Any]], rounding: Rounded) -> Table:
 
 
 def _quiet(checks: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
-    """The names of checks that found nothing, or did not apply; apart those that a count lacks."""
+    """Up to three lines of names: checks that found nothing, did not apply, or need instances."""
     counted_only = [check for check in checks if check.get("reason") == NEEDS_INSTANCES]
     for status, word in _QUIET.items():
         own = (check for check in checks if check["status"] == status)
