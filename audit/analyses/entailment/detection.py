@@ -69,9 +69,9 @@ def measure_detection(
 
 
 def _baselines(tuples: pl.DataFrame, asked: Questions) -> pl.DataFrame:
-    """Answers to every tuple that look at nothing, at the concept, or at the head alone.
+    """Answers to each question by a majority, a coin, the concept alone and the head alone.
 
-    They learn from the training split, or without one from other folds, by a hash of head and
+    The last two learn from the training split, or without one from other folds, by a hash of head and
     instance; with k of n valid tuples the score is ``(k + share of the relation) / (n + 1)``.
     """
     train, known = tuples.filter(split=TRAIN), pl.col("learned")

@@ -78,7 +78,7 @@ def curve(positive: FloatArray, negative: FloatArray) -> tuple[FloatArray, Float
 
 
 def average_precision(recall: FloatArray, precision: FloatArray) -> FloatArray:
-    """Mean over positives of the precision at their score, shape (...); NaN without positives."""
+    """Mean precision at the scores of positives, of each curve, shape (...); NaN without any."""
     return _stepwise(recall, precision, precision >= 0)
 
 
