@@ -72,7 +72,8 @@ def _baselines(tuples: pl.DataFrame, asked: Questions) -> pl.DataFrame:
     """Answers to each question by a majority, a coin, the concept alone and the head alone.
 
     All but the coin learn from the training split, or without one from other folds, by a hash of
-    head and instance; with k of n valid tuples alone scores ``(k + share of the relation) / (n + 1)``.
+    head and instance; of k valid in n tuples the last two make
+    ``(k + share of the relation) / (n + 1)``.
     """
     train, known = tuples.filter(split=TRAIN), pl.col("learned")
     fold = pl.Series(unit_keys(asked.keys.to_list(), seed=1) % np.uint64(FOLDS)).cast(pl.Int64)

@@ -239,7 +239,7 @@ def test_comparisons_of_equal_classes_share_equal_bytes(kind: str, seed: int) ->
 def test_no_small_count_of_one_release_comes_out(seed: int, occur: bool, tmp_path: Path) -> None:
     given = world(seed)
     result = json.loads(audited(given, tmp_path).read_text("utf-8"))
-    _, ranges = attack([(given, result)], occur=occur)
+    _, ranges = attack(given, result, occur=occur)
     assert ranges
     for found, _ in ranges.values():
         assert found.low <= found.truth <= found.high
