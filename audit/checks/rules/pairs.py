@@ -29,8 +29,7 @@ def _pairs(measured: Measurements) -> Rows:
 
     One association shows in every pair above and below it. So each pair is compared with what
     records of the same length let expect; the strongest is taken, what it explains is subtracted
-    from all pairs around it, and so on ([formulas, a picture and an
-    example](methods/pairs.md#surprising-pairs)).
+    from all pairs around it, and so on ([formulas](methods/pairs.md#surprising-pairs)).
 
     Told is a pair, neither node above the other, observed at least `excess_ratio` (1.5) times as
     often as length and stronger pairs let expect, with q at most `false_discovery_rate` (0.05) over
@@ -225,12 +224,11 @@ LEAST_PAIRS = 2
 def _explaining(measured: Measurements) -> Rows:
     """Columns, and all of them together, within which reported pairs vanish.
 
-    Pairs are judged again within each column that is no stratum yet, then within all of them
-    together, as in `unexpected_pair`. A pair *vanishes* where no pair that is told then has each
-    end at, above or below one of its ends
-    ([formula](methods/drift.md#columns-within-which-pairs-vanish)). A column is told if at least
-    two pairs, and a tenth of all, vanish within it; all together, if more vanish than within any
-    one.
+    Pairs are judged again within each column that is no stratum yet, no value being one of its own,
+    then within all of them together, as in `unexpected_pair`. A pair *vanishes* where no pair that
+    is told then has one end at, above or below its first node and the other so beside its second. A
+    column is told if at least two pairs, and a tenth of all, vanish within it; all together, if
+    more vanish than within any one.
 
     Tried are the split, the columns that are named, and the others of the tables that hold the
     labels, with 2 to 20 values, at most one an instance and two instances a value on average; never
