@@ -46,7 +46,7 @@ def _of_empty(measured: Measurements) -> Iterator[Row]:
         yield Row(
             severity="warning",
             sentence="{instances} of {of} instances ({share}) {instances|has|have} no label left, "
-            "since all of {instances|its rows|their rows} were refused.",
+            "since all of {instances|its rows|their rows} are blank or were refused.",
             evidence=share_evidence(refused, total),
             curator="Label these instances, or correct what the checks on codes list.",
             data_user="Leave these instances out: they are unknown, not negative.",
