@@ -175,7 +175,9 @@ def _axis(column: Column, scale: Scale, top: float, drawn: _Rows) -> Iterator[Ma
 def _tick(column: Column, value: float) -> str:
     if scale_kind(column) == "share":
         return f"{value:.0%}"
-    return f"{100 * value:+.0f}" if column.kind == "difference" else words.number(value, 2)
+    if column.kind == "difference":
+        return f"{100 * value:+.0f}".replace("-", "−")
+    return words.number(value, 2)
 
 
 def _legend(tones: Mapping[str, int]) -> list[Markup]:

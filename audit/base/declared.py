@@ -321,7 +321,7 @@ def mean(
     return _each(names, "mean", heading, of=n, low=low, high=high, **shown)
 
 
-def expectation(name: str, heading: str = "", *, of: str) -> tuple[Column, ...]:
+def factor(name: str, heading: str = "", *, of: str) -> tuple[Column, ...]:
     """A column of expected joint supports of pairs; ``of`` names the columns of both supports."""
     return _each(name, "factor", heading, of=of)
 

@@ -187,7 +187,6 @@ class Record:
             "waivers": [dict(waiver) for waiver in self.waivers],
             "metrics_absent": [] if model is None else [dict(one) for one in model.absent_metrics],
             "drift": self.part(DriftPart) is not None,
-            "reference": self.reference is not None,
             "checks": [
                 {name: getattr(check, name) for name in _OF_CHECK}
                 | {"evidence": check.evidence.stored(), "of_parts": check.of_parts.stored()}

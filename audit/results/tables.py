@@ -14,7 +14,7 @@ from audit.base.declared import (
     difference,
     estimate,
     exact,
-    expectation,
+    factor,
     flag,
     mean,
     metric,
@@ -32,7 +32,7 @@ from audit.base.figures import Icicle
 _PAIR = node("a b", "Node|With", title="title_a title_b")
 _LENGTHS = (
     *count("support_a support_b"),
-    *expectation("expected_length", of="support_a support_b"),
+    *factor("expected_length", of="support_a support_b"),
 )
 
 TREE = Table(
@@ -79,7 +79,7 @@ PAIRS = Table(
         text("relation"),
         count("instances", "Instances"),
         _LENGTHS,
-        expectation("explained", "Expected", of="support_a support_b"),
+        factor("explained", "Expected", of="support_a support_b"),
         total("observed effective", type="number"),
         ratio(
             "shrunk_ratio",

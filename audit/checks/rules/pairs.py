@@ -12,7 +12,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import Sparse, row, rows
-from audit.base.declared import NONE, Columns, Mark, chance, count, expectation, ratio, share
+from audit.base.declared import NONE, Columns, Mark, chance, count, factor, ratio, share
 from audit.checks.check import TOP_PARTS
 from audit.checks.rows import ALL, Row, Rows, check_of_rows
 from audit.checks.shared.carriers import carrying_apart, carrying_both, labels_apart
@@ -188,7 +188,7 @@ _OF_PAIR = (
     *count("instances support_a support_b", "Instances"),
     *count("observed effective", under="instances"),
     *count("groups", of="groups", under="instances"),
-    *expectation("explained", "Expected", of="support_a support_b"),
+    *factor("explained", "Expected", of="support_a support_b"),
     *ratio(
         "ratio",
         "Times expected",
@@ -206,7 +206,7 @@ UNEXPECTED_PAIR = check_of_rows(
     evidence=Columns(
         _OF_PAIR,
         ALL,
-        expectation("expected_length", of="support_a support_b"),
+        factor("expected_length", of="support_a support_b"),
         count("pairs", of=NONE),
         chance("p_value q_value rank pairs_judged"),
     ),
