@@ -40,7 +40,7 @@ CHECK_NAMES = frozenset(check.name for check in ALL_CHECKS)
 
 
 def settings_of(name: str, stated: Mapping[str, Any]) -> Stored:
-    """The settings of an analysis as a manifest states them; ValueError if they cannot be."""
+    """Settings of an analysis, read from those a manifest states; ValueError if they do not fit."""
     for kind in ANALYSES:
         if kind.name == name:
             return TypeAdapter(kind.stated_by).validate_python(stated)

@@ -237,6 +237,7 @@ def _result(
 
 
 def _readings(measured: Measurements, analyses: Iterable[Analysis]) -> Iterator[Reading]:
+    """How hierarchy, labels, policy, predictions and analyses were read, and each plugin in use."""
     hierarchy, policy = measured.hierarchy, measured.policy
     yield from (*hierarchy.readings, *measured.counts.readings)
     yield from policy_readings(hierarchy, policy)
@@ -289,10 +290,10 @@ def _applied_to(
     return tuple(found), behind
 
 
-def _checks_for(analyses: Sequence[Analysis], format: str) -> tuple[Check, ...]:
-    """Checks of analyses, and of the data unless these are an analysis's own, of its ``format``."""
+def _checks_for(analyses: Sequence[Analysis], data_format: str) -> tuple[Check, ...]:
+    """Checks of analyses; all others too, unless the data are labels in an analysis's own file."""
     own = tuple(check for one in analyses for check in one.checks)
-    alone = any(isinstance(one, FileAnalysis) and one.format == format for one in analyses)
+    alone = any(isinstance(one, FileAnalysis) and one.format == data_format for one in analyses)
     return own if alone else (*own, *CHECKS, *added_checks())
 
 
@@ -319,6 +320,7 @@ def _applied(check: Check, measured: Measurements, behind: _Behind) -> CheckResu
 
 
 def _identity(hierarchy: Hierarchy, policy: Policy, origin: _Origin) -> dict[str, Any]:
+    """Names of the data, hierarchy, normaliser, policy, tool; digests of hierarchy and policy."""
     return {
         "data": {"format": origin.format, "called": origin.called, "title": policy.title},
         "hierarchy": {

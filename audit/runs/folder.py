@@ -170,7 +170,7 @@ def rewriting_run(run: Path) -> Iterator[Path]:
 
 
 def seal_reports(run: Path, folder: Path) -> None:
-    """Copy the rest of a run to a folder of new reports, shared or exact, and seal these."""
+    """Copy what a folder of new reports lacks of a run; write the one manifest that lists these."""
     exact = (folder / RESTRICTED).is_dir()
     name = f"{RESTRICTED}/{MANIFEST}" if exact else MANIFEST
     _fill(run, folder, {name})

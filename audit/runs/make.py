@@ -107,7 +107,7 @@ def _labels(
     analyses: Sequence[FileAnalysis],
     progress: Progress,
 ) -> tuple[LabelDataset, Predictions | None]:
-    """The dataset and its predictions; the labels of an analysis where there is no dataset."""
+    """The dataset and its predictions; if ``labels_of`` names an analysis, its labels and None."""
     alone = next((one for one in analyses if one.format == settings.labels_of), None)
     if alone is None:
         return read_data(settings, policy, progress)

@@ -117,7 +117,7 @@ def _read(folder: Path) -> AuditResult:
 
 
 def _content(folder: Path, one: Kept) -> Any:
-    """What a file that a run keeps holds; None where it keeps none. Other tables are read later."""
+    """What a kept file holds: JSON, a frame if all runs have it or a lazy one; None if absent."""
     if not one.needed and not (folder / RESTRICTED / one.file).is_file():
         return None
     if one.file.endswith(".json"):
@@ -133,6 +133,7 @@ def _read_parts(
     record: Mapping[str, Any],
     layouts: Mapping[str, Mapping[str, Any]],
 ) -> tuple[ResultPart, ...]:
+    """Parts on model, drift and mending, if the run has them, then one for each of ``layouts``."""
     of_data: list[ResultPart | None] = [kind.read(table, record) for kind in (ModelPart, DriftPart)]
     if (folder / RESTRICTED / f"{MENDED}.parquet").is_file():
         of_data.append(Mended(table(MENDED).collect()))

@@ -263,7 +263,7 @@ class Settings(HierarchyShape):
 
     @property
     def text(self) -> TextShape:
-        """How a text file of the dataset is written."""
+        """Encoding, lines to skip and header, as stated of text files of the dataset."""
         from audit.base.tables import TextShape
 
         return TextShape(encoding=self.encoding or "", skip_rows=self.skip_rows, header=self.header)

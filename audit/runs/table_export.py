@@ -91,7 +91,7 @@ def _values(record: Mapping[str, Any], place: str) -> Iterator[tuple[str, Any]]:
 
 
 def _lists(record: Mapping[str, Any], place: str) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
-    """Lists of records in a record and in those in it, called by their places."""
+    """Lists of records in a record and in those in it, each with its names joined by ``_``."""
     for name, value in record.items():
         at = f"{place}_{name}" if place else name
         if isinstance(value, Mapping):
@@ -101,6 +101,7 @@ def _lists(record: Mapping[str, Any], place: str) -> Iterator[tuple[str, list[Ma
 
 
 def _is_list_of_records(value: Any) -> bool:
+    """Whether a value is a list, not empty, that begins with a record."""
     return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping)
 
 

@@ -104,6 +104,7 @@ def _files(run: SealedRun) -> Iterator[Verdict]:
 
 
 def _verdict_on(name: str, faults: Sequence[str], manifest: Manifest | None, said: str) -> Verdict:
+    """Fails with the faults, or without a manifest; else holds, with its number of files."""
     if faults or manifest is None:
         return Verdict(name, FAILS, "; ".join(faults))
     return Verdict(name, HOLDS, f"{len(manifest.outputs)} {said}")

@@ -53,8 +53,8 @@ class Comparison(Compared):
 
     @property
     def branches(self) -> pl.DataFrame:
-        """Changed nodes with what changed ``below`` them by the same factor, the largest first;
-        other columns as in ``nodes``."""
+        """Nodes that changed as a whole, the largest first: ``below`` lists the nodes below that
+        changed by the same factor; other columns as in ``nodes``."""
         return self._exact.branches
 
     @property

@@ -55,7 +55,7 @@ _Found = tuple[_Row, Finding | None, Finding | None]
 
 
 def checks_of(old: AuditResult, new: AuditResult) -> list[_Row]:
-    """All checks of either run, in NEW's order: statuses, None where a run lacks it, and totals."""
+    """Checks of either run, in NEW's order, with status and number of findings in each run."""
     return [
         {
             "name": name,
@@ -171,7 +171,7 @@ class FindingTests:
     pairs: pl.DataFrame
 
     def of(self, old: Finding | None, new: Finding | None) -> _Row:
-        """``p_value``, `SUBJECT` and ``of_all`` of a finding; nothing if it cannot be tested."""
+        """Test of a finding of either release: `_tested`, or ``p_value`` alone; empty if none."""
         known = new or old
         assert known is not None, "one of two releases has it"
         if known.check in _PAIRS or (known.check == "cross_branch" and not known.key):
@@ -219,7 +219,7 @@ class FindingTests:
 
     @cached_property
     def _residual(self) -> tuple[Mapping[str, Share], ...]:
-        """Shares of residual labels by parent, of each release."""
+        """By parent, the share of instances with only residual labels below it: OLD's, NEW's."""
         return tuple(
             {
                 row["parent"]: Share(row["k"], row["n"], row["n_effective"], row["groups"])

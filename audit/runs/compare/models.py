@@ -151,6 +151,7 @@ def metric_changes(
 
 
 def _metric_key(metric: _Metric) -> tuple[str, str, str]:
+    """What metrics of two runs are matched by: scope, name, and parameters as JSON."""
     return metric["scope"], metric["name"], json.dumps(dict(metric["parameters"]), sort_keys=True)
 
 

@@ -203,7 +203,7 @@ class Releases:
 
 
 def edits_in_order(edits: pl.DataFrame) -> pl.DataFrame:
-    """Edits by their kind, those that touch most instances first."""
+    """Edits by kind, those that touch most instances first; all ``from_labels`` are last."""
     order = pl.col("edit").replace_strict(list(EDITS), range(len(EDITS)), return_dtype=pl.Int64)
     touched = pl.max_horizontal("support_old", "support_new").fill_null(0)
     return edits.sort("from_labels", order, -touched, "node")

@@ -91,7 +91,7 @@ def pair_changes(of: Releases) -> pl.DataFrame:
 
 
 def _joint(release: Release, nodes: pl.Enum) -> pl.DataFrame:
-    """Pairs that are not in line, of comparable nodes, without what one label entails."""
+    """Joint counts of comparable nodes, none above the other, less those of a label below both."""
     joint = pl.col("joint") - pl.col("joint_entailed")
     sums = pl.coalesce("group_sum", joint.cast(pl.Float64))
     pairs = release.run.pairs.filter(pl.col("relation") != "ancestor").select(
@@ -141,7 +141,7 @@ def _beyond_nodes(
 
 
 def _described(table: pl.DataFrame, of: Releases) -> pl.DataFrame:
-    """The table with relations in NEW, and ratios to what was expected, of the changed pairs."""
+    """The table, with relation in NEW and ratios to what was expected; null if not changed."""
     changed = table.filter("changed").select("a", "b")
     either = [pl.col(end).is_in(changed[end].unique().implode()) for end in ("a", "b")]
     ratios = (

@@ -219,7 +219,7 @@ class View:
         }
 
     def _finding(self, row: _Row) -> _Row:
-        """A finding as the run's own report states it, with what both runs tell if it does."""
+        """A finding as its run's report states it; effects and counts are null if that lacks it."""
         stated = self._stated["old" if row["touched_new"] is None else "new"].get(row["id"])
         value = "touched" if row["effect"] == "touched" else "effect"
         effects = {f"effect_{side}": row[f"{value}_{side}"] for side in SIDES}
@@ -244,7 +244,7 @@ class View:
         }
 
     def _models(self, model: ModelChanges) -> _Row:
-        """The entry of the models: whether predictions differ, and all metrics in report order."""
+        """Whether predictions differ, and the metrics over all instances, none of single nodes."""
         metrics = model.metrics.filter(scope=ALL)
         names = ("predictions", "common", "scores_differ", "answers_differ")
         return {
@@ -315,7 +315,7 @@ def _identity(run: AuditResult, name: str) -> str | None:
 
 
 def _hierarchy(edits: pl.DataFrame, edited: int, *, unlisted: bool) -> str:
-    """What was edited; ``unlisted``: codes that labels alone may name are left out."""
+    """Sentences on edits by kind, unlisted codes, and ``edited`` nodes that cannot be compared."""
     own = Counter(edits.filter(~pl.col("from_labels"))["edit"].to_list())
     placed = len(edits) - own.total()
     said = ", ".join(f"{own[edit]:,} {word}" for edit, word in EDITS.items() if own[edit])

@@ -74,6 +74,7 @@ def corrected(tables: Sequence[OpenTable], changes: Sequence[Change]) -> list[pl
 
 
 def _refuse_repeated(changes: Sequence[Change]) -> None:
+    """Raise InputError for several changes of a label of an instance, or additions of one to it."""
     keys = pl.Series([f"{one.label or f'+{one.new}'} of {one.instance}" for one in changes])
     if keys.is_duplicated().any():
         twice = keys.filter(keys.is_duplicated()).unique(maintain_order=True)
@@ -167,7 +168,7 @@ def _of_rows(table: OpenTable, own: pl.DataFrame, added: pl.DataFrame) -> pl.Dat
 
 
 def _varying(table: OpenTable) -> list[str]:
-    """Columns whose values differ between rows of one instance."""
+    """Columns, but of labels and of lists, whose values differ between rows of one instance."""
     rows = rows_in(table.frame, table.columns, where=table.path).unique("row", keep="first")
     plain = [
         name

@@ -123,7 +123,7 @@ def write_corrected(
             "findings": dict(sorted(Counter(one.finding for one in changes).items())),
             "changes": [asdict(one) for one in changes],
         }
-        _placed(begun, out, log, to_json_bytes({**about, **told}))
+        _finish(begun, out, log, to_json_bytes({**about, **told}))
     return Applied(out, log, tuple(changes), tuple(told["files"]))
 
 
@@ -156,12 +156,12 @@ def _list(file: Path, run: Path, changes: Sequence[Change]) -> tuple[Path, dict[
     return file, {"files": {}, "corrections": {"before": before, "after": sha256_of(file)}}
 
 
-def _placed(begun: Path, out: Path, log: Path, told: bytes) -> None:
-    """Give what was written its name; the same log without it is of a killed command."""
-    if not (log.is_file() and log.read_bytes() == told):
+def _finish(begun: Path, out: Path, log: Path, log_content: bytes) -> None:
+    """Write the log, unless a killed command left the same one, and rename ``begun`` to ``out``."""
+    if not (log.is_file() and log.read_bytes() == log_content):
         _refuse_occupied(log)
         with written_whole(log) as file:
-            file.write_bytes(told)
+            file.write_bytes(log_content)
     try:
         begun.rename(out)
     except OSError:

@@ -189,7 +189,7 @@ def read_sheet(path: Path) -> pl.DataFrame:
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """The cells of a table as text, without what was put before them against formulas."""
+    """The cells of any table file as text, without what was put before them against formulas."""
     rows = open_table(path).frame()
     return rows.select(
         pl.Series(one.name, [as_before(text.strip()) for text in one]) for one in rows.fill_null("")
@@ -222,6 +222,7 @@ def _refused(path: Path, required: str, found: str, hint: str = "") -> InputErro
 
 
 def _refuse_other_rows(proposals: Proposals, sheet: pl.DataFrame, path: Path) -> None:
+    """Raise InputError if a sheet is of another run, or has a row that is none of proposals."""
     digest, runs = digest_of(proposals.run), [*sheet["run"].unique(maintain_order=True)]
     if runs != [digest]:
         raise _refused(
