@@ -115,7 +115,7 @@ def _of_file(path: Path, name: str, table: str | None, text: TextShape) -> tuple
 
 
 def _of_folder(folder: Path, text: TextShape) -> tuple[Table, ...]:
-    """Its tables, files of equal columns as one unless names part them; InputError if it has none."""
+    """Its tables, files of equal columns as one unless names part them; InputError if none."""
     files = _data_in(folder)
     if not files:
         raise InputError(
