@@ -134,8 +134,8 @@ def _form_of(lines: Sequence[str], header: bool) -> _Form:
 
 
 def _separator(rows: Sequence[str], header: bool) -> str:
-    """The separator that parts all first rows alike, else the most frequent one of the first; of a
-    first line without any that which parts all others alike; empty if there is none."""
+    """The separator that parts all ``rows`` alike, or all but a first line without any; else, if
+    that line is a ``header``, the most frequent one in it; empty if there is none."""
     widths = {sign: _widths(rows, sign) for sign in SEPARATORS if sign in "".join(rows[:2])}
     own = [sign for sign in widths if sign in rows[0]]
     alike = [sign for sign in own or widths if len({*widths[sign][not own :]}) == 1]
@@ -217,7 +217,7 @@ def _batches(
 
 
 def _plain(stream: BufferedReader, form: _Form) -> Iterator[bytes]:
-    """A publisher's lines as usual ones: no blank before a quote, no last line such as END."""
+    """A publisher's lines, joined in blocks, without blanks before quotes or a last line as END."""
     while lines := stream.readlines(AT_ONCE):
         if form.quotes:
             lines = [re.sub(rb', +"', b',"', line) for line in lines]

@@ -290,12 +290,12 @@ def exact(names: str, heading: str = "", *, reason: str, of: str = "") -> tuple[
 def count(
     names: str, heading: str = "", *, of: str = "instances", under: str = "", among: str = ""
 ) -> tuple[Column, ...]:
-    """Columns of counts, parts of the total ``of``; none told above the count it is ``under``."""
+    """Columns of counts, parts of the total ``of``; told as at most the told count ``under``."""
     return _each(names, "count", heading, of=under, total=of, among=among)
 
 
 def total(names: str, heading: str = "", *, under: str = "", type: str = "") -> tuple[Column, ...]:
-    """Columns of sums, parts of no total; none is told above the count that it is ``under``."""
+    """Columns of sums, parts of no total; told as at most the told count ``under``, if named."""
     return _each(names, "sum", heading, of=under, total=NONE, type=type)
 
 

@@ -167,7 +167,7 @@ def _text(value: Any) -> str | None:
 
 
 def lines_of(path: Path, encoding: str = "", name: object = None) -> Iterator[tuple[str, str]]:
-    """The lines of a text that are not blank, with their places; one is held at a time."""
+    """``NAME:NUMBER`` and text of each line that is not blank; one line is held at a time."""
     with text_stream(path, encoding) as stream:
         for number, line in enumerate(stream, start=1):
             if line.strip():

@@ -118,7 +118,7 @@ def record_of(name: str) -> dict[str, str]:
 
 
 def listed() -> list[tuple[str, str, str]]:
-    """Name and version of each installed plugin with what it adds, none of them loaded."""
+    """Plugin, version and ``door: name`` of each thing that installed ones add; none is loaded."""
     from importlib.metadata import distributions
 
     found = {

@@ -42,7 +42,7 @@ class Reading:
 
 
 def read_as(reading: Mapping[str, str | int | None], few: int = 0) -> str:
-    """A reading as shown, as one line of a terminal; counts up to ``few`` are not told.
+    """A reading as one line of a terminal; a count up to ``few`` is written as ``<`` and few + 1.
 
     >>> read_as(Reading("each row is one answer", "all rows sum to one", 9, "--sigmoid").as_dict())
     'each row is one answer, since all rows sum to one (9 rows; otherwise: --sigmoid)'
@@ -127,7 +127,7 @@ def asked(
     """The error that asks the user which reading is meant, where none is clear.
 
     ``required`` says as a sentence what must be decided; the ``option`` of each reading states it.
-    The first is offered as a command where it was tried, with its ``options``.
+    ``options`` are those that the first was tried with; the error keeps them, and what it `reads`.
     """
     told = [f"{one.decision} ({counted(one.rows, one.unit)})" for one in readings[:1] if options]
     reads = "".join(told)

@@ -50,7 +50,7 @@ def stored_table(path: Path, name: str) -> Table:
 
 @contextmanager
 def _opened(path: Path, name: str) -> Iterator[tuple[Any, Callable[[list[str]], Iterable[Any]]]]:
-    """The schema of Parquet, or of a file or a stream of Arrow, and batches of some columns."""
+    """The schema of Parquet or Arrow, and its batches by columns; of Arrow they have all."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

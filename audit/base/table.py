@@ -110,7 +110,7 @@ class Table:
         return first.head(HEAD)
 
     def column(self, wanted: str) -> str | None:
-        """Its column of that name, as written or but for case and blanks; None unless one fits."""
+        """Its column of that name, but for case and blanks around it; None unless just one fits."""
         return column_among(self.schema, wanted)
 
 
@@ -123,7 +123,7 @@ def column_among(names: Collection[str], wanted: str) -> str | None:
 
 
 def name_among(names: Sequence[str], wanted: str, where: object, hint: str = "") -> str:
-    """The one name that is wanted, or differs in case and blanks alone; SchemaError otherwise."""
+    """The one name that is wanted, but for case and blanks around it; SchemaError otherwise."""
     if (name := column_among(names, wanted)) is not None:
         return name
     if any(one.lower().startswith(f"{wanted}{REPEATED}".lower()) for one in names):

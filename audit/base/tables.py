@@ -115,7 +115,7 @@ def _of_file(path: Path, name: str, table: str | None, text: TextShape) -> tuple
 
 
 def _of_folder(folder: Path, text: TextShape) -> tuple[Table, ...]:
-    """The tables of a folder, files with equal columns as one; InputError if it holds none."""
+    """Its tables, files of equal columns as one unless names part them; InputError if none."""
     files = _data_in(folder)
     if not files:
         raise InputError(
@@ -148,7 +148,7 @@ def _of_part(path: Path, text: TextShape) -> tuple[Table, ...]:
 
 
 def _data_in(folder: Path) -> list[Path]:
-    """The files of tables in a folder, or in those in it; ``.txt`` only if nothing else is one."""
+    """Files of tables in a folder, else in its subfolders; ``.txt`` only if there is no other."""
     inside = [path for path in files_in(folder) if not _NO_DATA.match(path.name)]
     known = (*_TEXT, *_JSON, *_STORED, *_BOOKS, *_ARRAYS)
     files = [path for path in inside if path.is_file() and bare_suffix(path) in known]

@@ -86,6 +86,7 @@ def _told_reading(reading: Mapping[str, Any], rounding: Rounding) -> dict[str, A
 
 
 def _told_part(part: ResultPart, run: Record, rounding: Rounding) -> ResultPart:
+    """The part with told numbers; that of an analysis as it is, since `shared` tells its own."""
     match part:
         case DriftPart():
             values = told_frame(part.values, columns.DRIFT_VALUES, rounding)
@@ -226,7 +227,7 @@ def _stays_behind(finding: Finding, kinds: Columns, rounding: Rounding) -> bool:
 def told_metrics(
     metrics: Sequence[Metric], classes: int, height: float, rounding: Rounding
 ) -> tuple[dict[str, Any], ...]:
-    """Metrics as they are told; those of scopes of which nothing is told are left out.
+    """Metrics as they are told; one without a told value is left out unless its scope is `ALL`.
 
     ``beyond`` is ``below`` or ``above`` where the value is on that side of the one that is told.
 
@@ -235,9 +236,9 @@ def told_metrics(
         height: Greatest height of a node.
     """
     bits = math.log2(max(classes, 2))
-    ends = {"bits": (-bits, bits), "height": (0.0, float(max(height, 1)))}
-    ends |= dict.fromkeys(("mean", "ratio"), (0.0, 1.0))
-    told = [{**metric, **_NOTHING, **_told_metric(metric, ends, rounding)} for metric in metrics]
+    ranges = {"bits": (-bits, bits), "height": (0.0, float(max(height, 1)))}
+    ranges |= dict.fromkeys(("mean", "ratio"), (0.0, 1.0))
+    told = [{**metric, **_NOTHING, **_told_metric(metric, ranges, rounding)} for metric in metrics]
     found = {_key(metric): metric for metric in told}
     for one in told:
         if _KINDS.get(one["name"]) == "net":
@@ -246,7 +247,7 @@ def told_metrics(
 
 
 def _told_metric(
-    metric: Metric, ends: Mapping[str, tuple[float, float]], rounding: Rounding
+    metric: Metric, range_of_kind: Mapping[str, tuple[float, float]], rounding: Rounding
 ) -> dict[str, Any]:
     """What is told of a metric: ``n`` and, if anything is, ``value, low, high, beyond``."""
     name, value, bins = metric["name"], metric["value"], rounding.bins("instances")
@@ -264,9 +265,9 @@ def _told_metric(
         half = math.nan if middle is None else (middle.high - middle.low) / 2
         low, high, beyond = max(k / n - half, 0.0), min(k / n + half, 1.0), ""
         value = k / n
-    elif kind in ends:
+    elif kind in range_of_kind:
         micro = kind == "ratio" or metric["parameters"].get("average") == "micro"
-        mean = told_mean(value, n, *own, *ends[kind], rounding, times=2 if micro else 1)
+        mean = told_mean(value, n, *own, *range_of_kind[kind], rounding, times=2 if micro else 1)
         if mean is None:
             return {"n": n}
         value, low, high, beyond = mean.value, mean.low, mean.high, mean.beyond

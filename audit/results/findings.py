@@ -148,12 +148,12 @@ def share_evidence(instances: int, of: int) -> dict[str, Any]:
 
 
 def times_limit(end: float, limit: float, *, below: bool = False) -> float:
-    """How far an effect is beyond its limit: 1 at the limit, 2 at twice the limit.
+    """1 plus the distance of ``end`` beyond the limit, in multiples of ``limit``; at least 0.
 
     Args:
         end: The end of the effect's interval that is nearer to the limit; the estimate without one.
-        limit: The limit; distances from 0 are counted as they are.
-        below: Whether an effect is what stays below the limit.
+        limit: The limit; if it is 0, the distance is counted as it is.
+        below: Whether smaller effects are those beyond the limit.
 
     >>> times_limit(0.75, 0.5), times_limit(0.1, 0.25, below=True), times_limit(-3, 1)
     (1.5, 1.6, 0.0)

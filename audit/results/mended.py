@@ -68,7 +68,7 @@ def mended(run: Record) -> Mapping[str, Any]:
 
 
 def _became(run: Record, check: str, finding: str) -> str | None:
-    """Whether a finding is ``gone`` or still ``there``; None where its check is not asked now."""
+    """Whether a finding is ``gone`` or still ``there``; None if its check did not run now."""
     found = next((one for one in run.checks if one.name == check), None)
     if found is None or found.crashed or found.not_applicable:
         return None

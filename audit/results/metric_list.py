@@ -44,7 +44,7 @@ class Metric:
 
     @property
     def decimals(self) -> int | None:
-        """Decimals of a number that is no share; None of a share."""
+        """Decimals of bits, heights and counts; None of other kinds, which are in per cent."""
         return {"bits": 3, "height": 2, "count": 0}.get(self.kind)
 
 

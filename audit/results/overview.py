@@ -122,7 +122,7 @@ def _with_found(tree: Rows, checks: Sequence[Row], edges: pl.DataFrame) -> Rows:
 
 
 def _residuals(run: Record) -> Rows:
-    """Parents by instances with catch-alls alone below; the lowest of those with the same ones."""
+    """Parents by instances with catch-alls alone below, without those with a child of same k, n."""
     least = max(LEAST_RANKED, run.min_cell)
     ranked = run.residuals.filter(
         pl.col("residual") == "all", pl.col("n") >= least, pl.col("k") > (run.rounding.width or -1)

@@ -39,7 +39,7 @@ class Sentence(NamedTuple):
         tables: Mapping[str, Table],
         rounding: Rounding,
     ) -> str:
-        """The sentences on what an analysis shares, told by the kinds of its facts and tables."""
+        """This sentence, filled with each of the first `TOLD` rows that fit, or with the facts."""
         rows = shared.get(self.table, ()) if self.table else [shared[FACTS]]
         columns = tables[self.table].columns if self.table else facts
 

@@ -148,7 +148,7 @@ def _findings(old: Mapping[str, Any], new: Mapping[str, Any], ids: Ids) -> Itera
 
 
 def _depths(before: Rows, now: Rows) -> list[dict[str, Any]]:
-    """Shares of labels at each depth in the reference and now; none where a run has no label."""
+    """Shares of labels at each depth in the reference and now; 0 where a run has no label there."""
     then, came = ({row["depth"]: row["share"] for row in rows} for rows in (before, now))
     return [
         {

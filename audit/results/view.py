@@ -91,7 +91,7 @@ def finding_view(
 
 
 def _answered_for(waiver: Waived | None) -> dict[str, dict[str, str] | None]:
-    """``waiver`` if the finding does not count, and ``to_fix`` if somebody is to fix it."""
+    """``waiver``, None where the finding counts; ``to_fix`` only where somebody is to fix it."""
     if waiver is None:
         return {"waiver": None}
     if not waiver.to_fix:
@@ -116,7 +116,7 @@ def _since(run: Record, checks: Rows, depths: Rows) -> dict[str, Any] | None:
 
 
 def _parts(run: Record) -> dict[str, Any]:
-    """What a model and analyses add."""
+    """What a model, mended data and analyses add."""
     model, entries = run.model, dict[str, Any]()
     for name in ("metrics", "metrics_absent", "metrics_beside"):
         entries[name] = []

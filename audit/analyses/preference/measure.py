@@ -63,9 +63,9 @@ def outcomes(
         np.maximum.at(values, own[known], scores[known])
         highest[:, :, at] = [[values[of].max(initial=-np.inf) for of in pair] for pair in pairs]
         listed[own[known]] = scored[at] = True
-        above, equal = _tokens_above(scores, np.isin(own, pairs[0][0]), in_order=released)
+        above, equal = _tokens_above(scores, np.isin(own, pairs[0][0]), first_wins=released)
         hits[at] = WON if above + equal < k else TIED if above < k else LOST
-        general, _ = _tokens_above(scores, np.isin(own, pairs[0][1]), in_order=released)
+        general, _ = _tokens_above(scores, np.isin(own, pairs[0][1]), first_wins=released)
         earlier[at] = above <= general and above < len(scores)
     first, second = highest[:, 0], highest[:, 1]
     if released:
@@ -81,12 +81,12 @@ def outcomes(
     return dict(zip(METRICS, np.vstack([hits, told]).tolist(), strict=True))
 
 
-def _tokens_above(scores: FloatArray, of_answer: BoolArray, *, in_order: bool) -> tuple[int, int]:
+def _tokens_above(scores: FloatArray, of_answer: BoolArray, *, first_wins: bool) -> tuple[int, int]:
     """How many tokens score above the best ``of_answer``, and as high; maxsize, 0 without any."""
     if not of_answer.any():
         return sys.maxsize, 0
     best = scores[of_answer].max()
     above, equal = int((scores > best).sum()), (scores == best) & ~of_answer
-    if in_order:
+    if first_wins:
         return above + int(equal[: np.argmax(of_answer & (scores == best))].sum()), 0
     return above, int(equal.sum())
