@@ -70,7 +70,7 @@ class Counts(Protocol):
 
     @property
     def source(self) -> LabelDataset | CountedLabels:
-        """What is known of rows and labels."""
+        """The hierarchy, readings and ledger of the rows, and the mapped and refused labels."""
 
     @property
     def records(self) -> Records:
@@ -143,7 +143,7 @@ class PairCount(Counts):
 
     @cached_property
     def source(self) -> CountedLabels:
-        """What is known of rows and labels."""
+        """The hierarchy, readings and ledger of the rows, and the mapped and refused labels."""
         return self.labels.counted(self.records)
 
     @property

@@ -68,7 +68,7 @@ class Instances(Counts):
 
     @property
     def source(self) -> LabelDataset:
-        """What is known of rows and labels."""
+        """The dataset that is counted."""
         return self.dataset
 
     @cached_property
@@ -112,7 +112,7 @@ class Instances(Counts):
 
     @property
     def at_nodes(self) -> AtNodes:
-        """The instances that carry each node, and what they have there."""
+        """For each node the instances that carry it, and whether by a label at it or below it."""
         return self._counted[3]
 
     @property

@@ -86,7 +86,7 @@ class LabelNodes:
         return joined.select("instance", pl.when("counted").then("number").alias("label"))
 
     def counted(self, records: Records) -> CountedLabels:
-        """What is known of the labels and their rows, given the counts of instances."""
+        """The ledger, and the mapped and refused labels with their rows and counted instances."""
         lengths, labelled = records.at("length", 1), records.at("label", len(self.node_of))
         numbers = pl.DataFrame({"number": np.arange(len(labelled)), "instances": labelled})
         lines = self.written.join(numbers, on="number", how="left").with_columns(

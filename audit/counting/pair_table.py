@@ -87,9 +87,9 @@ class PairTable:
         """The whole table; columns are computed for the rows that a query has left."""
         return self._frame_of(self.counted)
 
-    def within(self, nodes: pl.Series) -> pl.LazyFrame:
-        """The rows of `frame` whose ends are both among some nodes."""
-        return self._frame_of(self.counted_between(nodes))
+    def within(self, ids: pl.Series) -> pl.LazyFrame:
+        """The rows of `frame` whose two nodes are both among those with given ids."""
+        return self._frame_of(self.counted_between(ids))
 
     def reported(self) -> pl.LazyFrame:
         """The rows of `frame` that passed, sought by their ends; none of predictions."""
@@ -102,9 +102,9 @@ class PairTable:
     def _frame_of(self, counted: pl.LazyFrame) -> pl.LazyFrame:
         return register_io_source(partial(self._queried, counted), schema=self.schema)
 
-    def counted_between(self, nodes: pl.Series) -> pl.LazyFrame:
-        """The rows of ``counted`` whose ends are both among some nodes, sought by number."""
-        numbers = pl.Series(np.flatnonzero(self.names.is_in(nodes.implode())), dtype=pl.UInt32)
+    def counted_between(self, ids: pl.Series) -> pl.LazyFrame:
+        """The rows of ``counted`` whose two nodes are both among those with given ids."""
+        numbers = pl.Series(np.flatnonzero(self.names.is_in(ids.implode())), dtype=pl.UInt32)
         both = pl.all_horizontal(pl.col("a", "b").is_in(numbers.implode()))
         return self.counted.filter(both)
 
@@ -120,7 +120,7 @@ class PairTable:
         n_rows: int | None,
         batch_size: int | None,
     ) -> Iterator[pl.DataFrame]:
-        """What polars asks for: some columns of the first rows, where a predicate holds of them."""
+        """Some columns, block by block, of those of the first ``n_rows`` that a predicate keeps."""
         for rows in _blocks(counted):
             if n_rows is not None:
                 rows = rows.head(n_rows)
@@ -232,6 +232,7 @@ class _Described:
 
     @property
     def rate(self) -> pl.Series:
+        """Share of all instances that carry both nodes of each pair."""
         return pl.Series(self.joint / max(self.table.instances, 1))
 
     @property
@@ -284,7 +285,7 @@ class _Described:
 
     @property
     def ratio(self) -> pl.Series:
-        """What is observed, by weight with groups, over what length lets expect."""
+        """Joint instances observed, by weight with groups, over those that length lets expect."""
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = self.weighed("observed").to_numpy() / self.expected
         return _where(self.expected > 0, pl.Series(ratio))

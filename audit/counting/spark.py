@@ -100,7 +100,7 @@ def count_pairs(
 
 
 def known_of(labels: LabelNodes, policy: Policy | None) -> Mapped:
-    """What counting needs of labels, given the policy that names residual nodes."""
+    """The properties of labels and nodes that counting needs; a policy decides residual nodes."""
     hierarchy = labels.hierarchy
     policy = policy_for(hierarchy, policy)
     refuse_unknown_nodes(policy, set(hierarchy.nodes), hierarchy.name)
@@ -133,7 +133,7 @@ def _mapped(df: DataFrame, task: Task, schema: Mapping[str, Any]) -> DataFrame:
 
 
 def _collected(df: DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:
-    """Summed rows on the driver, under the names that they had before."""
+    """All rows, on the driver, their columns in order renamed to the names of ``schema``."""
     return pl.DataFrame(pl.from_arrow(df.toArrow().rename_columns([*schema])))
 
 
@@ -170,7 +170,7 @@ def added_parts(frames: Iterable[pl.DataFrame]) -> Frames:
 
 
 def _added(sums: pl.DataFrame) -> pl.DataFrame:
-    """The `BLOCK` of all sums of a kind."""
+    """The blocks of all rows of ``sums`` added up by key, as one `BLOCK`."""
     blocks = [pl.DataFrame(schema=BLOCK), *map(pl.read_ipc, sums["block"])]
     return pl.concat(blocks).group_by("key").sum()
 
@@ -215,7 +215,7 @@ def _bytes(block: pl.DataFrame) -> bytes:
 
 
 def count_of(sums: pl.DataFrame, labels: LabelNodes) -> PairCount:
-    """The count whose `SUMS` those of all tasks add up to."""
+    """The counts of a source, from the `SUMS` of all tasks."""
     by_kind = {str(kind): _added(own).sort("key") for (kind,), own in sums.group_by("kind")}
     pairs = by_kind.pop(PAIRS, pl.DataFrame(schema=BLOCK))
     key, joint, bits = (pairs[name].to_numpy() for name in BLOCK)

@@ -130,9 +130,9 @@ class ToldPairs(PairTable):
         """The columns of the exact table."""
         return self.exact.schema
 
-    def counted_between(self, nodes: pl.Series) -> pl.LazyFrame:
-        """Counts of pairs of these nodes, in exact numbers."""
-        return self.exact.counted_between(nodes)
+    def counted_between(self, ids: pl.Series) -> pl.LazyFrame:
+        """Counts of pairs of the nodes with these ids, in exact numbers."""
+        return self.exact.counted_between(ids)
 
     def described(self, rows: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
         """Columns of these rows as they are told, computed from those of the exact table."""

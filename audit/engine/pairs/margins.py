@@ -174,7 +174,7 @@ def _by_part(matrix: Sparse, part: IntArray, weight: IntArray | None) -> Sums:
 def _between(
     specific: Sparse, part: IntArray, branch_of: IntArray, weight: IntArray | None
 ) -> Sums:
-    """Pairs of labels of one record, by part and both branches, as ``between`` of `Margin`."""
+    """Ordered pairs of different labels of a record, by part and branches, as `Margin` says."""
     n_nodes, record = specific.shape[1], row_numbers(specific)
     branch = branch_of[specific.indices]
     kept = np.flatnonzero((branch >= 0) & (part[record] >= 0))
@@ -215,17 +215,17 @@ class Strata:
 
     @property
     def records(self) -> int:
-        """Number of records that take part, in units."""
+        """Number of records in all strata, or their summed weight times `unit`."""
         return int(self.size.sum())
 
     @property
     def weight(self) -> FloatArray:
-        """What the records of each stratum weigh, shape (n_strata,)."""
+        """Sum of the weights of the records of each stratum, shape (n_strata,)."""
         return np.asarray(self.size / self.unit, np.float64)
 
     @property
     def support(self) -> IntArray:
-        """Number of records that take part and carry each node, in units, shape (n_nodes,)."""
+        """Records that carry each node: number, or summed weight times `unit`, shape (n_nodes,)."""
         return np.asarray(self.carried.sum(axis=0), np.int64)
 
 
@@ -238,7 +238,7 @@ def strata_from(
         cuts: From `length_cuts`.
         size: Records of each stratum, shape (n_strata,).
         margins: From `count_margins`, the parts being strata.
-        unit: What a record that weighs one counts in them.
+        unit: What a record that weighs one counts in them; it is kept, and nothing divided by it.
     """
     carried, labelled = np.zeros((2, len(size), n_nodes), np.int64)
     carried.flat[margins["carried"].keys] = margins["carried"].joint

@@ -19,7 +19,8 @@ from audit.engine.pairs.pair_counts import support
 from audit.engine.pairs.sums import NOTHING, Sums, counts_by_place, summed, tallied
 
 Kind: TypeAlias = str
-"""What is counted, and by which key; all but ``repeated_rows`` counts instances.
+"""What is counted, and by which key; all but ``repeated_rows`` and ``between`` are counts
+of instances.
 
 ``label``: carrying a label as written, by its number. ``direct``: with a node as a label;
 ``support``: with it or one below. ``length``: by number of different direct labels. ``rows``: with
@@ -43,7 +44,7 @@ class Records(Protocol):
     """Counts of whole instances by kind and key."""
 
     def of(self, kind: Kind) -> Sums:
-        """The counts of a kind: ``keys``, and the count of each as ``joint``."""
+        """The number of instances, as ``joint``, under each key of a `Kind`."""
 
     def at(self, kind: Kind, size: int) -> IntArray:
         """The counts of a kind by key from 0, shape (size,), or more if a key is larger."""
@@ -76,7 +77,7 @@ class RecordCounts(Records):
                 parts[:] = [summed(parts)]
 
     def of(self, kind: Kind) -> Sums:
-        """The counts of a kind: ``keys``, and the count of each as ``joint``."""
+        """The number of instances added so far, as ``joint``, under each key of a `Kind`."""
         return summed(self._parts[kind])
 
 
@@ -130,7 +131,7 @@ class InstanceCounts(Records):
     mapped: Mapped
 
     def of(self, kind: Kind) -> Sums:
-        """The counts of a kind: ``keys``, and the count of each as ``joint``."""
+        """The number of these instances, as ``joint``, under each key of a `Kind`."""
         found = _COUNTED[kind](self)
         if isinstance(found, int):
             return counts_by_place(np.array([found], np.int64))
@@ -188,6 +189,7 @@ class InstanceCounts(Records):
 
     @cached_property
     def _margins(self) -> Mapping[Margin, Sums]:
+        """Margins by number of most specific labels, of the instances with at least two."""
         part = np.where(self._specific >= LEAST_LABELS, self._specific, -1)
         branches = self.mapped.branch_of
         return count_margins(self.carried.specific, self.carried.values, part, branches)
@@ -204,7 +206,7 @@ class InstanceCounts(Records):
         return each[each > 0]
 
     def _nested(self) -> IntArray:
-        """``node * n_nodes + ancestor`` of each label of an instance that is below another."""
+        """``node * n_nodes + ancestor`` of every two labels of an instance, one above the other."""
         beside, direct, n_nodes = self.carried.nested.tocoo(), self.carried.direct, self._n_nodes
         rows = np.unique(beside.row)
         labels = direct[rows].tocoo()

@@ -225,11 +225,11 @@ class _Scan:
         self.open[pair] = False
 
     def stand(self, some: IntArray) -> BoolArray:
-        """Whether each of some pairs behaves as one label without what is explained of it."""
+        """Whether each of some pairs behaves as one label without its explained joint instances."""
         return self.pairs[some].without(self.explained[some]).as_one(self.least)
 
     def named(self, pair: int) -> int:
-        """The pair to take for one: the most specific at or below it that has nearly all of it."""
+        """Most specific open pair at or below one, with nearly all its unexplained instances."""
         pairs, ends = self.pairs, (self.pairs.a[pair], self.pairs.b[pair])
         below = [row(self.places.below, int(end)) for end in ends]
         some = np.unique(rows(self._by_end, below[0]))

@@ -205,7 +205,7 @@ class Given:
 def count_given(
     labels: Sparse, decided: Sparse, closure: Sparse, group_of: IntArray | None = None
 ) -> Given:
-    """Where each label is given in place of others, or others in its place, and in how many groups.
+    """On which instances each label is given in place of others, or others in its place.
 
     Args:
         group_of: Index of each instance's group, shape (n_instances,); None where each is its own.

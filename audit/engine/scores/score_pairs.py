@@ -156,9 +156,10 @@ def _safe_factors(values: FloatArray, threshold: float) -> int:
 def _add_entropies(
     xp: Any, values: Any, weighted: Any, factors: int, entropy: Any, first: int
 ) -> None:
-    """Add up, over instances, the entropies in nats of some nodes with every node after them.
+    """Add up, over instances, the entropies of scores of some nodes with those of each later node.
 
-    One logarithm of a product of several sums replaces their logarithms.
+    An entropy is in nats, of two scores divided by their sum. One logarithm of a product of several
+    sums replaces their logarithms.
 
     Args:
         values: Scores, 0 below the threshold, shape (n_instances, n_nodes).

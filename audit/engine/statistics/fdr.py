@@ -92,7 +92,7 @@ class Family:
         return in_line(self.closure)
 
     def members(self, a: IntArray, b: IntArray) -> IntArray:
-        """Positions of the given pairs, ordered by (a, b), that belong to the family."""
+        """Positions of the given pairs that belong to the family; they must be sorted by (a, b)."""
         chosen, keys = self.used[a] & self.used[b], a * np.int64(len(self.used)) + b
         for outside in (self.left_out, self._in_line):
             chosen[places_of(outside, keys)] = False

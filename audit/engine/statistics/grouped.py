@@ -95,7 +95,7 @@ class Alike:
 
     @property
     def weighs(self) -> float:
-        """What the records with labels weigh together."""
+        """Sum of the weights of the records with labels."""
         return int(self.weight[self.labelled].sum()) / UNIT
 
     @property
@@ -210,8 +210,8 @@ class Scales:
     def of(
         self, a: IntArray, b: IntArray, expected: FloatArray
     ) -> tuple[FloatArray, IntArray, FloatArray]:
-        """The scale of each pair, the number of groups that carry it, and the sum over groups of
-        the squared share of a group's records that do, shape (n_pairs,) each.
+        """The scale of each pair; of its records without a label below both nodes, the number of
+        groups, and the sum over groups of their share of a group, squared; (n_pairs,) each.
 
         Pairs are in the order of their first nodes. Time grows with the supports of the nodes; what
         was asked before takes none.
@@ -222,7 +222,7 @@ class Scales:
         return found[:, 0], found[:, 1].astype(np.int64), found[:, 2]
 
     def _scale(self, a: int, b: int, expected: float) -> tuple[float, int, float]:
-        """Scale, number of groups and sum of squared shares of a pair; 1, 0, 0 without records."""
+        """Scale, groups and squared shares of a pair, as in `of`; 1, 0, 0 if no record counts."""
         grouped = self.grouped
         joint = self._with_both(a, b)
         alone = [grouped.carrying(node) for node in grouped.below_both(a, b).tolist()]

@@ -48,13 +48,16 @@ def wilson(k: Any, n: Any, level: float = LEVEL) -> tuple[Any, Any]:
 
 
 def left_by_bins(q: Any, n: Any, width: int, effective: Any) -> Any:
-    """Effective n of a share q told in bins of ``width``; without bins it is ``effective``."""
+    """Effective n of a share q whose counts are only known in bins of ``width`` instances.
+
+    For width 0 it is ``effective``, that of exact counts; n is the number of instances.
+    """
     within = q * (1 - q)
     return within / (within / effective + width**2 / 12 * (1 + q * q) / n**2)
 
 
 def wilson_at_limit(k: Any, n: Any, width: int, limit: Any, worth: Any = 1.0) -> tuple[Any, Any]:
-    """`wilson` of k / n, each worth ``worth``, at the n that bins of ``width`` leave at a limit."""
+    """`wilson` of k / n, with the n of `left_by_bins` at ``limit``; instances count ``worth``."""
     if not width:
         return wilson(k * worth, n * worth)
     left = left_by_bins(limit, n, width, np.maximum(n * worth, 1e-9))

@@ -121,6 +121,7 @@ def percentile_interval(estimates: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _quantile(ordered: FloatArray, last: NDArray[np.int64], q: float) -> FloatArray:
+    """Quantile q along the first axis, which is sorted, of the values at 0 to ``last``."""
     place = q * last
     lower = np.floor(place).astype(np.int64)
     upper = np.minimum(lower + 1, last)

@@ -153,21 +153,21 @@ def two_sides(
 
 
 def _side(
-    counted: Sparse, among: Sparse, of: IntArray, group: IntArray
+    counted: Sparse, among: Sparse, column_of: IntArray, group: IntArray
 ) -> tuple[IntArray, GroupSums]:
-    """How many instances of one side count, of each column, and the sums over its groups."""
+    """Number of instances that count, by column, and sums over groups of each group's share."""
     _, number = np.unique(group, return_inverse=True)
     each = np.ones(len(group), np.int64), (number, np.arange(len(group)))
     by_group = csr_array(each, shape=(number.max(initial=-1) + 1, len(group)))
     k, n = csr_array(by_group @ counted), csr_array(by_group @ among)
-    shares = k.data / counts_at(n, row_numbers(k), of[k.indices])
+    shares = k.data / counts_at(n, row_numbers(k), column_of[k.indices])
     sums, squares, times = (
-        np.bincount(k.indices, one, len(of)).astype(np.float64)
+        np.bincount(k.indices, one, len(column_of)).astype(np.float64)
         for one in (shares, shares**2, k.data)
     )
     groups = np.bincount(n.indices, minlength=n.shape[1]).astype(np.int64)
     instances = np.asarray(n.sum(axis=0), np.int64)
-    return times.astype(np.int64), GroupSums(sums, squares, groups[of], instances[of])
+    return times.astype(np.int64), GroupSums(sums, squares, groups[column_of], instances[column_of])
 
 
 def means_apart(
