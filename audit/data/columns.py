@@ -232,7 +232,7 @@ def matching(table: Table, pattern: str) -> list[str]:
 
 
 def as_written(table: Table, stated: Columns) -> Columns:
-    """What is stated, with columns as the table writes them; patterns of labels stay."""
+    """What is stated, with id, group, split and strata as the table spells them; not ``label``."""
     return replace(
         stated,
         id=tuple(_present(table, name, "--id") for name in stated.id),

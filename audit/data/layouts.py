@@ -34,7 +34,7 @@ def layout_of(table: Table) -> Layout | None:
 
 
 def spelt(table: Table, stated: Columns) -> Columns:
-    """What is stated, with what the layout of a table and patterns of codes say of labels."""
+    """What is stated; the layout adds ``missing`` and ``strip``, patterns of codes ``strip``."""
     begins = (one.removesuffix("*") for one in stated.codes if one.endswith("*"))
     missing, strip = stated.missing, (*stated.strip, *begins)
     if layout := layout_of(table):

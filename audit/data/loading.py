@@ -175,7 +175,7 @@ class Read:
 
     @property
     def told(self) -> tuple[Reading, ...]:
-        """What was found of the table, its columns, and the order of labels."""
+        """Readings of the table and its columns, and one where the order of labels is not known."""
         told, name = (*self.table.readings, *self.columns.readings), self.columns.position
         if not (name and self.without_position):
             return told

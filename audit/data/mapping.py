@@ -192,10 +192,10 @@ def _pairs(
     *,
     distinct: bool,
 ) -> pl.DataFrame:
-    """``instance`` (its place) and a number of what its rows say, below ``width``, ascending.
+    """``instance`` (its place) and, as ``name``, the value of ``of_said`` at its rows; ascending.
 
     Args:
-        of_said: The number by that of what is said; negative: rows that say it are left out.
+        of_said: A value below ``width`` for each of `NumberedRows.said`; negative: no such rows.
         distinct: Whether equal pairs are one.
     """
     keys, numbers = Growing(np.int64), of_said.to_numpy()

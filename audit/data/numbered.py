@@ -135,7 +135,7 @@ class NumberedRows:
 
     @cached_property
     def about(self) -> pl.DataFrame:
-        """``instance``, the number, ``group``, ``split`` and strata, each combination once."""
+        """``instance`` (its number), ``group``, ``split`` and strata: each combination once."""
         return pl.concat(self._about, how="diagonal").unique(maintain_order=True)
 
     @property

@@ -258,8 +258,7 @@ class PredictionTable:
         return numbers.to_numpy()
 
     def _extra_classes(self, numbers: FloatArray, spare: Sequence[str]) -> list[str]:
-        """Columns that are classes though they are no nodes: unless rows sum to one without them,
-        all from 0 to 1."""
+        """Those of ``spare`` from 0 to 1, also classes; none if each row sums to one without."""
         shares = (np.abs(numbers.sum(axis=1) - 1) <= MOST_TOLERANCE).all()
         if not spare or self.known.names or shares:
             return []

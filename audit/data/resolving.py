@@ -141,7 +141,7 @@ class Request:
         return found if len(found) > 1 else ()
 
     def _flagged(self, columns: Columns) -> Columns:
-        """The columns with their ids, those of 0 and 1 being labels; asked if not both stated."""
+        """The columns with their id; AskedError without one stated or of `IDS`, or ``flags``."""
         label = columns.label
         if not label:
             raise InputError(
@@ -167,11 +167,11 @@ class Request:
         ids, labels = (tuple(filter(None, map(self.table.column, own))) for own in (IDS, LABELS))
         labels = labels if len(labels) == 1 else ()
         found = replace(columns, id=columns.id or ids[:1], label=columns.label or labels)
-        sure = found.id and found.label and (columns.id or not self._numbers_rows(found))
+        sure = found.id and found.label and (columns.id or not self._has_likelier_id(found))
         return found if sure else columns
 
-    def _numbers_rows(self, columns: Columns) -> bool:
-        """Whether another column holds the ids, whose rows are only numbered."""
+    def _has_likelier_id(self, columns: Columns) -> bool:
+        """Whether the id never repeats, and another column, which does, is more likely the id."""
         seen, n = self.seen, self.seen.frame.height
         if len(self.table.schema) < 3 or seen.n_values(columns.id[0]) < n:
             return False
@@ -341,7 +341,7 @@ class Request:
 
 
 def _without_header(table: Table) -> Table:
-    """The table whose first line is a record, not the names of its columns."""
+    """The table with its column names as the first row; columns are called ``column_1`` ..."""
     names = {f"column_{n}": name for n, name in enumerate(table.schema, start=1)}
     below = table.renamed(names)
 

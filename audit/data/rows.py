@@ -239,11 +239,14 @@ def refuse_rounded(ids: pl.Series, name: str, where: object) -> None:
         )
 
 
-def left_out(frame: pl.DataFrame, columns: Columns, where: object) -> pl.Series:
-    """Whether conditions leave a row out; of several values of a column any will do."""
+def left_out(frame: pl.DataFrame, columns: Columns, source: object) -> pl.Series:
+    """Whether ``columns.where`` leaves each row out; messages name the ``source``.
+
+    A row stays if each column named there fits any one of its ``=`` values and no ``!=`` value.
+    """
     out = pl.repeat(False, frame.height, eager=True)
-    for column, conditions in _conditions(columns, frame.columns, where).items():
-        values = _text(frame, column, where).fill_null("")
+    for column, conditions in _conditions(columns, frame.columns, source).items():
+        values = _text(frame, column, source).fill_null("")
         kept = [one for one in values.unique() if _is_kept(one, conditions)]
         out |= ~values.is_in(kept)
     return out

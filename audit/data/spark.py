@@ -130,6 +130,7 @@ def _chosen(rows: DataFrame, columns: Columns, table: Table) -> SparkRows:
 
 
 def _refuse_missing() -> None:
+    """Raise InputError where the package pyspark, or Java, is not installed."""
     require_package("pyspark", "for --engine spark")
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java", path=str(Path(home, "bin")) if home else None) is None:
@@ -157,7 +158,7 @@ def _refusal(error: Exception) -> InputError | None:
 
 
 def _message(error: Exception) -> str:
-    """The message of the first cause of a Spark error."""
+    """The message of the innermost cause of a Spark error in Java, else its own."""
     java = getattr(error, "java_exception", None)
     while java is not None and java.getCause() is not None:
         java = java.getCause()

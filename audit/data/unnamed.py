@@ -104,7 +104,7 @@ def _may_be_stratum_or_group(values: pl.Series) -> bool:
 
 
 def may_be_groups(values: pl.Series) -> bool:
-    """Whether instances with these values, one each or null, may come in groups by them."""
+    """Whether there are enough values, one an instance or null, and enough shared, for groups."""
     sizes = values.drop_nulls().value_counts(name="size")["size"]
     repeated, further = int((sizes > 1).sum()), int(sizes.sum()) - len(sizes)
     return (

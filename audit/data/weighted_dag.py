@@ -72,7 +72,7 @@ class WeightedDag:
 
     @cached_property
     def aggregated(self) -> FloatArray:
-        """What reaches each node from itself and its descendants, shape (n_nodes,)."""
+        """Own and descendants' values of each node, added by ``aggregation``; shape (n_nodes,)."""
         reached = aggregated_values(
             self.hierarchy, csr_array(self.value[np.newaxis, :]), self.aggregation
         )
@@ -161,8 +161,8 @@ class InstanceTree:
         return _SUMS[self.labels.aggregation]
 
     def mark(self, node: int) -> Mark:
-        """What the model made of a node: ``hit`` if it or one below is labelled, and so predicted;
-        ``miss`` or ``false`` if only the one or the other; empty if neither, or without a model."""
+        """What the model made of a node: ``hit`` if a label and a prediction are at or below it,
+        perhaps apart; ``miss`` if only a label is, ``false`` if only a prediction; else empty."""
         if self.predictions is None:
             return ""
         if self.labels.aggregated[node] > 0:

@@ -227,7 +227,7 @@ def _share_in_row(some: pl.DataFrame, others: pl.DataFrame) -> float:
 
 
 def _note_of(way: Way) -> str:
-    """What is seen of a column that is not read as it is written."""
+    """How a way reads a column, as a note like ``90 % of its parts at ';' are nodes``."""
     options = way.options
     sep, take = options.get("sep"), options.get("take")
     of = f"its parts at {sep!r}" if sep else "what stands within it" if take else "its values"

@@ -94,12 +94,12 @@ def _ways(cells: pl.DataFrame, nodes: Nodes, stated: Columns) -> Iterator[Mappin
             yield {"sep": sign}
             if not stated.by_title and not nodes.coded:
                 yield {"sep": sign, "by_title": True}
-    if not texts.str.contains(r"^-?[0-9]+(\.[0-9]+)?$").all() and (take := _taking(nodes)):
+    if not texts.str.contains(r"^-?[0-9]+(\.[0-9]+)?$").all() and (take := _take_of(nodes)):
         yield {"take": take}
 
 
-def _taking(nodes: Nodes) -> str:
-    """What finds nodes in a text: codes of ICD, or ids of one shape, such as ``GO:[0-9]+``."""
+def _take_of(nodes: Nodes) -> str:
+    """The ``take`` that finds nodes: ``icd9``, ``icd10``, or like ``GO:[0-9]+``; empty if none."""
     if nodes.coded:
         return nodes.hierarchy.name.removesuffix("cm")
     shapes = Counter(re.sub("[0-9]+", "#", one) for one in nodes.hierarchy.nodes)
@@ -111,7 +111,7 @@ def _taking(nodes: Nodes) -> str:
 
 
 def _around(cells: pl.DataFrame, nodes: Nodes) -> list[str]:
-    """Common ends and beginnings of labels that are no nodes, the most frequent first."""
+    """The four most frequent ends, then beginnings, of cells that are no nodes."""
     ends, begins = Counter[str](), Counter[str]()
     for text, rows in cells.iter_rows():
         if not nodes.is_node(text):
@@ -214,8 +214,7 @@ def _follow(seen: Seen, names: Sequence[str]) -> bool:
 
 
 def _counts_within(seen: Seen, id_: str, name: str, several: bool) -> bool:
-    """Whether a column counts visits from 0 or 1 within an id; where a row holds one label, with
-    several rows each."""
+    """Whether a column numbers an id's visits from 0 or 1; unless ``several``, one has two rows."""
     if seen.numbers(name).null_count() or not _follow(seen, [id_, name]):
         return False
     rows = seen.frame.select(id=id_, n=pl.col(name).cast(pl.Float64, strict=False))
@@ -237,7 +236,7 @@ _CLEARLY, _NEAR = 0.1, 0.02
 
 
 def stated_set(columns: Columns, hierarchy: Hierarchy) -> str:
-    """The code set that is stated for all labels, or ``as-written``; empty if none is."""
+    """The code set, or ``as-written``, that ``columns.codes`` state for all labels; else empty."""
     integrity = hierarchy.integrity
     tables = {one.partition("-")[0]: one for one in (integrity.tables if integrity else ())}
     words = [one for one in columns.codes if not one.endswith("*")]

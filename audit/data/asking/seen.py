@@ -167,7 +167,7 @@ class Seen:
         return not cells.is_empty() and not cells.cast(pl.Float64, strict=False).null_count()
 
     def is_decimal(self, column: str) -> bool:
-        """Whether a column holds numbers alone of which half are decimal."""
+        """Whether a column holds numbers alone, more than half of them decimal."""
         parts = self.cells(column)["cell"].str.contains(r"[.,][0-9]*[1-9][0-9]*$")
         return self.is_number(column) and 2 * int(parts.sum()) > len(parts)
 
@@ -182,7 +182,7 @@ class Seen:
         return not numbers.null_count() and bool(numbers.n_unique() > HALF * (high - low + 1))
 
     def numbers(self, column: str) -> pl.Series:
-        """The values of a column as whole numbers; null where they are none."""
+        """The different filled cells of a column as whole numbers; null where they are none."""
         text = self.cells(column)["cell"].str.strip_suffix(".0")
         return text.cast(pl.Int64, strict=False)
 

@@ -31,7 +31,7 @@ _SCHEMA = {"instance": pl.String(), "labels": pl.List(pl.String())}
 
 
 def lines_of(path: Path, wanted: Wanted, encoding: str = "") -> Table | None:
-    """The table of a text of ids and their labels a line, some first ones nodes; None of others."""
+    """The table of a text of ids with labels, a node among those of the first; None of others."""
     if not path.is_file() or bare_suffix(path) not in _SUFFIXES:
         return None
     refuse_pickle(path, first_bytes(path))
@@ -59,7 +59,7 @@ def _parted(line: str, behind: str) -> tuple[str | None, list[str]]:
 
 
 def _fit(lines: Sequence[str], behind: str, nodes: Nodes) -> bool:
-    """Whether lines are ids and labels parted by a sign, no table, and a first label is a node."""
+    """Whether lines are ids and labels parted by a sign, no table, the first with a node."""
     sep, widths = _SEPS[behind], {line.count(behind) for line in lines}
     joined = len(widths) > 1 if sep == behind else widths == {1} and any(sep in x for x in lines)
     rows = [_parted(line, behind) for line in lines if joined]

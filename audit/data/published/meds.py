@@ -131,7 +131,7 @@ def _chosen(counts: pl.DataFrame, wanted: Wanted, where: Path) -> pl.DataFrame:
 
 
 def _family(code: str) -> str:
-    """What stands before the code itself.
+    """The beginning of a code up to its last ``/``, ``:`` or ``|``; empty without one.
 
     >>> _family("DIAGNOSIS//ICD//9//4280"), _family("MEDS_BIRTH")
     ('DIAGNOSIS//ICD//9//', '')

@@ -185,8 +185,7 @@ def _side(counts: pl.DataFrame, vocabulary: str, wanted: Wanted, where: object) 
 
 
 def _labels(counts: pl.DataFrame, side: str, vocabulary: str) -> pl.DataFrame:
-    """By kind and both concepts what is labelled, and how often; what no concept stands for is
-    refused, and has no label here."""
+    """``label, table, refused`` by kind and both concepts; refused unless of the vocabulary."""
     of = pl.col(f"{side}_vocabulary")
     is_own, is_mapped = (of == vocabulary).fill_null(False), pl.col(side).fill_null("0") != "0"
     unknown = pl.when(is_mapped & of.is_not_null()).then(pl.lit("left_out"))

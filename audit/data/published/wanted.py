@@ -92,9 +92,9 @@ def which(
     option: tuple[str, str],
     where: object,
 ) -> AskedError:
-    """The question which of some names is meant: those most of whose rows are nodes first.
+    """The question which name is meant: one of those most of whose rows are nodes, else of all.
 
-    ``option`` is the argument that states one, and how it does.
+    ``option`` is the argument that states one, and its format.
     """
     held = {name: n for name, n in nodes.items() if 2 * n >= rows[name]}
     first = [name for name, _ in Counter(held or rows).most_common(_OFFERED)]
