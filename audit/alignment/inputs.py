@@ -82,8 +82,8 @@ def outputs_from(
 
     Args:
         given: Labels as `labels_and_outputs` takes them; or scores as an array, a sparse matrix or
-            a frame with a column a class, or a dictionary of scores an instance. Whole numbers and
-            booleans are labels.
+            a frame with a column a class, or a dictionary of scores an instance. Matrices of
+            whole numbers 0 and 1, or of booleans, are labels.
         single_label: Whether each instance has one answer; None: as scores that sum to one say.
 
     Raises:
@@ -107,7 +107,7 @@ def _read(given: Any, hierarchy: Hierarchy, classes: Classes) -> Outputs:
     if hasattr(given, "columns") and hasattr(given, "to_numpy"):
         classes = list(given.columns) if classes is None else classes
         given = given.to_numpy()
-    if issparse(given) or _is_number_matrix(given):
+    if issparse(given) or _is_number_array(given):
         return _of_matrix(csr_array(given), hierarchy, classes)
     lines = list(given)
     if lines and all(isinstance(one, Mapping) for one in lines):
@@ -124,7 +124,7 @@ def _read(given: Any, hierarchy: Hierarchy, classes: Classes) -> Outputs:
         matrix = np.array(lines)
     except ValueError:
         matrix = np.array(None)
-    if not _is_number_matrix(matrix):
+    if not _is_number_array(matrix):
         raise SchemaError(
             "labels, lists of labels, class numbers, scores by name, or a matrix are required",
             found=first_cases(sorted({type(one).__name__ for one in lines})),
@@ -132,7 +132,8 @@ def _read(given: Any, hierarchy: Hierarchy, classes: Classes) -> Outputs:
     return _of_matrix(csr_array(matrix), hierarchy, classes)
 
 
-def _is_number_matrix(given: Any) -> bool:
+def _is_number_array(given: Any) -> bool:
+    """Whether it is a NumPy array of two dimensions of numbers or booleans."""
     return isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind in "biuf"
 
 
@@ -165,6 +166,7 @@ def _of_numbers(numbers: IntArray, hierarchy: Hierarchy, classes: Classes) -> Ou
 
 
 def _of_matrix(matrix: Sparse, hierarchy: Hierarchy, classes: Classes) -> Outputs:
+    """Sets of labels of a matrix of integers or booleans that are all 0 or 1; scores of others."""
     names = hierarchy.nodes if classes is None else classes
     if len(names) != matrix.shape[1]:
         raise SchemaError(
@@ -189,6 +191,7 @@ def _canonical(rows: Any, columns: IntArray, values: Any, shape: tuple[int, int]
 
 
 def _outputs_of_scores(scores: Sparse) -> Outputs:
+    """Scores, single-label if they sum to one; SchemaError unless finite and not negative."""
     bad = ~np.isfinite(scores.data) | (scores.data < 0)
     if bad.any():
         raise SchemaError(

@@ -88,6 +88,7 @@ class Query:
 
 
 def _span(least: float, greatest: float) -> str:
+    """A range in words: ``at least 2``, ``2``, or ``2 to 3``."""
     if greatest >= MANY:
         return f"at least {least:g}"
     return f"{least:g}" if least == greatest else f"{least:g} to {greatest:g}"
@@ -222,6 +223,7 @@ def _with_intervals(
 
 
 def _behaviour(query: Query, matched: IntArray, n: int) -> dict[str, Any]:
+    """The share of the n instances that match a query, with the ends of its interval."""
     low, high = wilson(len(matched), n)
     return {
         "name": query.stated.name,

@@ -212,7 +212,7 @@ class CatchAlls:
         return None
 
     def _title(self, node: int) -> Title:
-        """The title of a node, divided; empty where it has none or a heading's counts for none."""
+        """The `Title` of a node: words and marks; empty without one, or for an ignored heading."""
         return read_title(self._given[node])
 
     def _differs_from_sibling(self, title: Title, parent: int, siblings: list[Title]) -> bool:
@@ -227,7 +227,7 @@ class CatchAlls:
         return [self._says(child) for child in children if child != node]
 
     def _names(self, title: Title, parent: int, siblings: list[Title]) -> bool:
-        """Whether a title names what neither its parent's nor any one sibling's does."""
+        """Whether it has words beyond its heading, not all in one sibling, and is no repetition."""
         beyond = title.words - self._heading(parent)
         if not beyond or any(beyond <= sibling.words for sibling in siblings):
             return False

@@ -143,7 +143,7 @@ def _named(hierarchy: Hierarchy, *columns: IntArray) -> Cases:
 
 
 def _redundant_edges(hierarchy: Hierarchy) -> Cases:
-    """Edges to a parent that is above another parent of the node."""
+    """Child, parent between and parent of each edge to a parent above another parent."""
     child, parent = edge_ends(hierarchy.edges)
     through = shortcuts(hierarchy.edges)
     met = through >= 0
@@ -160,7 +160,7 @@ def _orphans(hierarchy: Hierarchy) -> Cases:
 
 
 def _missing_parents(hierarchy: Hierarchy) -> Cases:
-    """Nodes with children, nothing above and no title, where there are several such tops."""
+    """Tops that have children and no title, where several tops have children."""
     tops = np.flatnonzero((hierarchy.depth == 1) & ~hierarchy.leaf)
     several = SYNTHETIC_ROOT in hierarchy and len(tops) > 1
     return _named(hierarchy, tops[_untitled(hierarchy)[tops]]) if several else ()
@@ -189,8 +189,7 @@ def _marred_titles(hierarchy: Hierarchy) -> Cases:
 
 @lru_cache(maxsize=1)
 def _same_titles(hierarchy: Hierarchy) -> tuple[Cases, Cases]:
-    """Groups of nodes of like titles: those not all below one of them, and those that are, unless
-    that one has no other child."""
+    """Groups of like titles: not all below one of them; all below one, but for `_lone_pairs`."""
     titles = pl.Series("title", hierarchy.titles, pl.String)
     key = (
         titles.str.normalize("NFKC")
@@ -224,7 +223,7 @@ def _same_titles(hierarchy: Hierarchy) -> tuple[Cases, Cases]:
 
 
 def _case_clashes(hierarchy: Hierarchy) -> Cases:
-    """Nodes that differ in case alone, but for those that `_same_titles` tells by their titles."""
+    """Groups of ids that differ in case alone, without the first groups of `_same_titles`."""
     folded = pl.Series("letters", [*map(str.casefold, hierarchy.nodes)], pl.String)
     alike = pl.DataFrame([folded, pl.Series("node", hierarchy.nodes, pl.String)])
     several = alike.filter(folded.is_duplicated()).group_by("letters", maintain_order=True)

@@ -252,7 +252,7 @@ def _refuse_useless(shape: Shape, format: HierarchyFormat | BuiltInHierarchy) ->
 
 
 def _of_object(source: Any, format: str | None, shape: Shape) -> Hierarchy:
-    """A hierarchy from an object of Python."""
+    """A hierarchy from a Python object; ``format`` counts only if ``parents`` or ``children``."""
     role = format if format in (tree.PARENTS.name, tree.CHILDREN.name) else None
     if isinstance(source, Mapping | list):
         return tree.of_object(_GIVEN, source, shape, role)

@@ -89,6 +89,7 @@ def read_titles(path: Path) -> TitleList:
 
 
 def _read_table(path: Path) -> pl.DataFrame:
+    """``code, title`` as text, of ICD-9 alone if it gives versions; SchemaError if one lacks."""
     table = open_table(path)
     found = {name: first_of(table.schema, names) for name, names in _COLUMNS.items()}
     if lacking := [name for name, column in found.items() if column is None]:

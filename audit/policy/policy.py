@@ -239,7 +239,7 @@ class Policy(Frozen):
 
     @property
     def columns_of_values(self) -> frozenset[str]:
-        """Columns of days and ages, which are used only as such and never as strata."""
+        """Columns of days and ages that are not also columns of strata, drift or who coded."""
         ages = (self.person.age,) if self.person else ()
         return frozenset((*self._columns_of_days, *ages)).difference(
             self.strata, self.drift, self.coding_columns

@@ -229,6 +229,7 @@ class PersonRule(OnNodes):
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:
+        """ValueError for both or neither of sex and ages, or for ages from high to low."""
         aged = self.age_from is not None or self.age_to is not None
         if aged == (self.sex is not None):
             raise ValueError("a rule must state a sex, or ages: two rules state both")
@@ -299,6 +300,7 @@ class BehaviourQuery(Frozen):
 
     @model_validator(mode="after")
     def _asks_something(self) -> Self:
+        """ValueError without a condition, unless published, or for a range from high to low."""
         if self.conditions == {} and self.name not in PUBLISHED:
             known = ", ".join(PUBLISHED)
             raise ValueError(f"{self.name} must state a condition, or be one of {known}")

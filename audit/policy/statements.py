@@ -154,7 +154,8 @@ class Waiver(OnNodes):
     added: date | None = None
 
     @model_validator(mode="after")
-    def _require_at_most_one_place(self) -> Self:
+    def _require_fields_that_fit(self) -> Self:
+        """ValueError for several places, another check's finding, or added after it expires."""
         if len(self.place) > 1:
             raise ValueError(f"only one of {', '.join(self.place)} may be given")
         if self.finding is not None and self.finding.split(":")[0] != self.check:

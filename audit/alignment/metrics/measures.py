@@ -173,9 +173,10 @@ def set_f1(stands_for: Sparse, threshold: float, parameters: Parameters) -> Meas
 
 
 def generalised(hierarchy: Hierarchy) -> Iterator[tuple[Parameters, Sparse]]:
-    """What a node stands for as given, one level up and as branches; the root stands for nothing.
+    """What a node stands for as given and, where depth exceeds 1, one level up and as branches.
 
-    One level up it stands for its parents but the root, and for itself where it has no others.
+    The root stands for nothing. One level up a node stands for its parents but the root, and for
+    itself where it has no others.
     """
     others = np.arange(len(hierarchy)) != hierarchy.root
     given = csr_array(diags_array(others.astype(np.float64)))

@@ -82,7 +82,7 @@ class Stream:
             self._sums = self._sums + other._sums if self._sums.size else other._sums.copy()
 
     def compute(self) -> list[Row]:
-        """Every metric in every scope, from all instances added so far."""
+        """Every metric over all instances so far and, if it is ``scoped``, in every other scope."""
         sums = np.split(self._sums, self._ends[:-1], axis=-1)
         return [
             _row(name, scope, values[:, i], int(n[0, i]), measure)

@@ -92,7 +92,7 @@ def of_levels(path: Path, table: Table, shape: Shape) -> Hierarchy:
 
 
 def _to_ids(ways: list[Names], ids: Sequence[str], *, whole: bool) -> list[Names]:
-    """The ways; where one leads to several ids all end in their ids, or SchemaError if unclear."""
+    """The ways, all with their ids as last names if any has several; SchemaError if unclear."""
     of_way = defaultdict[Names, set[str]](set)
     for way, id in zip(ways, ids, strict=True):
         of_way[way].add(id)
@@ -118,9 +118,9 @@ def of_ways(
 ) -> Hierarchy:
     """Build the hierarchy of ways from the top, each with the id of its end where it has any.
 
-    Ways that are listed are assignable, and so is what nothing lies below. Nodes without an id go
-    by their ways, which ``sign`` joins, or ``by_name``. A name that stands at several places is
-    several nodes: a leaf keeps it if it is the only leaf of that name, others go by their ways. A
+    Ways that are listed are assignable, and so is what nothing lies below. A name that stands at
+    several places is several nodes. Nodes without an id go by their ways, which ``sign`` joins;
+    with ``by_name`` the only node of a name, or the only leaf of it, goes by that name instead. A
     label may be the whole way to a node too, joined by ``sign``.
     """
     listed = dict[Names, str | None]()

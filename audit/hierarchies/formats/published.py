@@ -46,7 +46,7 @@ _AUDIOSET = (
 
 
 def _audioset_node(one: Any) -> tuple[Entry, list[str]]:
-    """A node of AudioSet, and the ids of its children."""
+    """Id, title and ``assignable`` (unless abstract) of a node of AudioSet; ids of its children."""
     below, own = (
         [text(part) for part in items(one.get(key) or [])] for key in ("child_ids", "restrictions")
     )

@@ -184,7 +184,7 @@ def _related(graph: _Graph, relations: Sequence[str], nodes: Collection[str]) ->
 
 
 def _equivalent(graph: _Graph, classes: Collection[str]) -> dict[str, str]:
-    """The class that stands for each one that is equivalent to it; the first by its IRI does."""
+    """The first by its IRI of each set of equivalent classes, by each of the others."""
     alike = defaultdict[str, list[str]](list)
     for a, b in graph.pairs("(owl:equivalentClass|^owl:equivalentClass)+"):
         if a in classes and b in classes:
@@ -198,7 +198,7 @@ def _end(iri: str) -> str:
 
 
 def _ids(every: Sequence[str]) -> dict[str, str]:
-    """The id of each IRI: its end where these all differ, else all of it, or as OBO writes it."""
+    """The id of each IRI: its end if all differ and none is of OBO, else as `short` writes it."""
     whole, ends = {iri: short(iri) for iri in every}, {iri: _end(iri) for iri in every}
     plain = len({*ends.values()} - {""}) == len(every) and all(a == b for a, b in whole.items())
     return ends if plain else whole

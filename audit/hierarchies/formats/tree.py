@@ -91,7 +91,7 @@ def of_object(path: Path, tree: Any, shape: Shape, role: str | None = None) -> H
 def _of_mapping(
     path: Path, tree: Any, pairs: list[EdgeRow], shape: Shape, role: str | None
 ) -> Hierarchy:
-    """The hierarchy of a flat mapping of names, each to a parent or a list, whose role is asked."""
+    """The hierarchy of a flat mapping of names; asked for the role unless stated or evident."""
     if stated := [name for name, value in vars(shape).items() if value]:
         required = "nothing but --hierarchy-format can be stated of pairs of names"
         raise InputError(required, found=first_cases(stated))
@@ -116,6 +116,7 @@ def _is_parent(name: str, shape: Shape) -> bool:
 
 
 def _is_children(key: str, value: Any, shape: Shape) -> bool:
+    """Whether a key is that of children (stated, else ``children``), with a list or a mapping."""
     named = key == shape.children if shape.children else key.lower() == "children"
     return named and isinstance(value, Mapping | list)
 

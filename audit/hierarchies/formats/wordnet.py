@@ -119,6 +119,7 @@ def nltk_reader(folder: Path, files: Collection[str] | None = None) -> Any:
 
     class Reader(WordNetCorpusReader):  # type: ignore[misc]
         def open(self, file: str) -> Any:
+            """A stream of a file, empty if it is left out; ``lexnames`` is made up, of numbers."""
             there = (files is None or file in files) and (folder / file).is_file()
             content = read_bytes(folder / file) if there else b""
             content = numbered if file == "lexnames" else content

@@ -97,6 +97,7 @@ def _notes(release: str) -> dict[str, Any]:
 
 
 def _companions_in(notes: pl.DataFrame, position: str) -> Iterator[Companion]:
+    """A rule for each note, all at this position; their findings are warnings if ``before``."""
     severity = "warning" if position == "before" else "note"
     for node, needs, source, _ in notes.iter_rows():
         stated = {"if": node, "needs": tuple(needs), "position": position, "source": source}
