@@ -18,7 +18,7 @@ _COUNTED = ("text", "whole", "setting", "exact", "count")
 
 
 def analyses(view: Row) -> list[Chapter]:
-    """The chapters of each analysis of a view, in its order, and what is folded of each."""
+    """The chapters of each analysis, in the view's order: the seen one, then the folded one."""
     parts = {**view, **view.get(OTHERS, {})}
     every = view.get("tables", {}).items()
     return [chapter for name, one in every for chapter in _analysis(name, parts[name], one, view)]

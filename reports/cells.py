@@ -88,11 +88,11 @@ def text_of(value: Any, title: str | None = None) -> str:
     return words.node(str(value), title)
 
 
-def _n(column: Column, row: Row, columns: Columns) -> int | None:
-    """The count that a share is of, or those of a difference are; None without one."""
+def _count_behind(column: Column, row: Row, columns: Columns) -> int | None:
+    """The count that the last name in ``of`` gives, or that is behind the share it names."""
     of = column.of[-1] if column.of else ""
     if of in columns and columns[of].kind == "share":
-        return _n(columns[of], row, columns)
+        return _count_behind(columns[of], row, columns)
     found: int | None = row.get(of)
     return found
 
@@ -101,7 +101,7 @@ def written(column: Column, value: Any, row: Row, columns: Columns, rounding: Ro
     """A number, or an end of its interval, by the kind of its column."""
     if value is None or isinstance(value, str):
         return value or NOTHING
-    n = _n(column, row, columns)
+    n = _count_behind(column, row, columns)
     if column.unit == "%":
         return words.percent(value, n, rounding)
     match column.kind:

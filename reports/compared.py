@@ -85,10 +85,11 @@ def verdict(view: Row) -> Verdict:
     if not view["changed"]:
         return Verdict("pass", "Nothing changed that a comparison can show", ())
     worse = view["totals"]["new"] + view["totals"]["worse"]
-    return Verdict("warning" if worse else "note", "Changed", (_sentence(view),))
+    return Verdict("warning" if worse else "note", "Changed", (_sentences(view),))
 
 
-def _sentence(view: Row) -> str:
+def _sentences(view: Row) -> str:
+    """Sentences on what changed: findings, use of nodes, metrics, records and edits."""
     totals, model = view["totals"], view["model"]
     found = [f"{totals[one]:,} {one}" for one in _CHANGES]
     limit = sum(one["changes"]["limit"] for one in view["checks"])
@@ -110,6 +111,7 @@ def _sentence(view: Row) -> str:
 
 
 def _beyond_chance(changed: int, total: int, what: str) -> list[str]:
+    """A sentence that ``changed`` of ``total`` changed beyond chance; none if ``total`` is 0."""
     return [f"{changed:,} of {counted(total, what)} changed beyond chance."] * bool(total)
 
 
@@ -122,6 +124,7 @@ def _differs(view: Row) -> Chapter | None:
 
 
 def _checks(view: Row) -> Chapter | None:
+    """The chapter on the checks and the findings that changed; None without any."""
     rounding = rounding_of(view)
     checks = [
         {
@@ -206,6 +209,7 @@ def _used(node: Row, rounding: Rounded) -> str:
 
 
 def _models(view: Row) -> Chapter | None:
+    """The chapter on measured numbers of analyses and metrics of models; None without both."""
     rounding, model = rounding_of(view), view["model"]
     shown = [table(tables.MEASURES, [*_metrics(view.get("measures", ()))], rounding)]
     if model:
@@ -268,6 +272,7 @@ def _rows_of_both_runs(view: Row) -> Iterator[dict[str, Any]]:
 
 
 def _tool(one: Any) -> str:
+    """Name and version that a mapping has; a text as it is; "none" for None."""
     return f"{one['name']} {one['version']}" if isinstance(one, Mapping) else one or "none"
 
 

@@ -60,6 +60,7 @@ def _tables_of_corrections(view: Row) -> Iterator[ShownTable | None]:
 
 
 def _use(view: Row) -> Chapter | None:
+    """The chapter on how labels use the hierarchy: tables of nodes, pairs, branches, depths."""
     overview, rounding = view["overview"], view["rounding"]
     limits = {one["name"]: one["value"] for one in view["policy"]["thresholds"]}
     residuals = [{**row, "limit": limits["residual_share"]} for row in overview["residuals"]]
@@ -85,6 +86,7 @@ def _use(view: Row) -> Chapter | None:
 
 
 def _model(view: Row) -> Chapter | None:
+    """The chapter of tables on the model's metrics and answers; None without a metric."""
     every = [
         one
         for one in view["metrics"]
@@ -113,7 +115,8 @@ def _model(view: Row) -> Chapter | None:
 def model_lines(view: Row) -> list[str]:
     """What the verdict says of a model: how often it is right, where it is wrong, what it misses.
 
-    Of one answer an instance the branches are named in place of what is missed, where few.
+    If each instance has one answer, the branches of the hierarchy, if they are few, are named
+    instead of what is missed.
     """
     return [line for row in view["overview"]["answered"] if row["answers"]
             for line in _model_sentences(row, view)]  # fmt: skip
@@ -127,6 +130,7 @@ _RIGHT = ": {precision} of {answers} answers are labels, {recall} of {labels} la
 
 
 def _model_sentences(row: Row, view: Row) -> Iterator[str]:
+    """Sentences on a row of the table ``answered``: its metric, what is wrong and missed."""
     columns, rounding = tables.METRICS.columns, view["rounding"]
     answered = tables.ANSWERED.columns
     single = view["ledger"]["predictions"]["single_label"]
@@ -155,7 +159,7 @@ def _depth(metric: Row) -> int:
 
 
 def _absent(metrics: Sequence[Row]) -> Iterator[str]:
-    """The metrics that these predictions do not allow, by the reason."""
+    """For each reason, names of the metrics that it rules out, then the reason in parentheses."""
     for reason in dict.fromkeys(one["reason"] for one in metrics):
         names = [words.METRICS[one["name"]].split(" (")[0].lower() for one in metrics
                  if one["reason"] == reason]  # fmt: skip
@@ -180,7 +184,7 @@ def level(parameters: Row) -> str:
     if parts == ["depth 1"]:
         return LEVELS[2]
     others = [
-        words.name(f"{value} {name}" if name == "average" else f"{name} {_plain(value)}")
+        words.name(f"{value} {name}" if name == "average" else f"{name} {_joined(value)}")
         for name, value in parameters.items()
         if name not in ("threshold", "up") and not name.startswith(("depth_", "level_"))
         and value is not None
@@ -188,11 +192,13 @@ def level(parameters: Row) -> str:
     return (", ".join(filter(None, [" to ".join(parts), *others])) or "All").capitalize()
 
 
-def _plain(value: Any) -> str:
-    return ", ".join(map(_plain, value)) if isinstance(value, list | tuple) else str(value)
+def _joined(value: Any) -> str:
+    """The items of a list joined by commas; any other value as text."""
+    return ", ".join(map(_joined, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _read_and_checked(view: Row) -> Chapter | None:
+    """The chapter on rows read and refused, and on checks that found nothing or did not run."""
     ledger, rounding = view["ledger"], view["rounding"]
     refused = sorted(ledger["refused"].items(), key=lambda item: (-(item[1] or 0), item[0]))
     rows = [{"what": f"Refused: {words.name(reason)}", "rows": n} for reason, n in refused]
@@ -210,7 +216,7 @@ def _read_and_checked(view: Row) -> Chapter | None:
 
 
 def _check_rows(checks: Sequence[Row]) -> Iterator[dict[str, Any]]:
-    """Each check of a view as a row of a table, with its name in words and its ``unit``."""
+    """Each check as a row of a table: its name in words, as ``unit`` that of its denominator."""
     for one in checks:
         yield {**one, "name": words.name(one["name"]), "unit": one["denominator_unit"]}
 
@@ -247,7 +253,7 @@ def _policy(view: Row) -> Chapter | None:
 
 
 def _stated(policy: Row) -> Iterator[str]:
-    """What a policy states that is no table, a sentence each."""
+    """Sentences on what a policy's tables lack: known associations, code dates, severities."""
     if policy["expected"]:
         yield f"{len(policy['expected']):,} associations are known, and not reported."
     if policy["person_rules"] and policy.get("person"):
@@ -273,10 +279,10 @@ def _covers(waiver: Row) -> str:
     """The finding or nodes that a waiver is about, in words."""
     places = ("finding", "node", "subtree", "pair")
     named = next((waiver[one] for one in places if waiver.get(one)), "every finding")
-    return _plain(named)
+    return _joined(named)
 
 
-def _limits(view: Row) -> Chapter | None:
+def _limits(view: Row) -> Chapter:
     lines = [
         "It compares labels with the hierarchy and the policy, sees no record, and cannot tell"
         " whether a label is true.",

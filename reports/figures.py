@@ -198,7 +198,7 @@ def _curve(figure: Curve, drawn: _Rows) -> _Drawn:
     tones = {name: place for place, (name, _) in enumerate(kept.grouped(figure.series))}
     if figure.series:
         shapes, top = _legend(tones), float(LINE)
-    steps = _steps(figure.x, kept)
+    steps = _x_of_values(figure.x, kept)
     for panel, within in kept.grouped(figure.panel):
         if panel:
             shapes.append(text(0, top + 13, panel, bold=True))
@@ -216,8 +216,8 @@ def _curve(figure: Curve, drawn: _Rows) -> _Drawn:
     return top, shapes if kept.rows else []
 
 
-def _steps(name: str, drawn: _Rows) -> dict[str, float]:
-    """Where the values of x stand: numbers in proportion, texts one after the other."""
+def _x_of_values(name: str, drawn: _Rows) -> dict[str, float]:
+    """The x to draw each value at, by its words: numbers in proportion, texts at equal steps."""
     found = {drawn.said(name, row): row[name] for row in drawn.rows}
     left, right = 90.0, WIDE - 45.0
     if all(isinstance(one, int | float) for one in found.values()) and found:
@@ -305,9 +305,9 @@ def _graph(figure: Graph, drawn: _Rows) -> _Drawn:
 
 
 def _depths(ends: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """The nodes of a graph, part by part, the highest first, with how many lie above each.
+    """The depth of each node of a graph: edges on the longest path to it; of a cycle's nodes, one.
 
-    Nodes of a cycle are at one depth.
+    Unconnected parts come one after the other, in each the least deep nodes first.
     """
     import networkx as nx
 

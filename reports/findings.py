@@ -145,7 +145,7 @@ def verdict(view: Row) -> Verdict:
 
 
 def number_of_findings(view: Row) -> int:
-    """How many findings stand, those included that the view does not list."""
+    """Number of findings, without those folded into others; with those that the view leaves out."""
     return sum(one["total"] - one["folded"] for one in view["checks"])
 
 
@@ -166,9 +166,9 @@ def _since(view: Row) -> Iterator[str]:
 
 
 def moved(view: Row) -> list[dict[str, Any]]:
-    """The findings whose share moved, as both runs tell it, the furthest first.
+    """The findings whose share is another than in the reference, the furthest apart first.
 
-    One that holds another against the reference is told by that one.
+    Those that only hold another finding against the reference are left out.
     """
     every = view["since_reference"]["findings"]
     twins = {twin_of(one["id"]) for one in every}
@@ -243,7 +243,7 @@ def _block(check: Row, rounding: Rounded, states: Mapping[str, str]) -> Block:
 
 
 def _with_twins(every: Sequence[Row]) -> list[Row]:
-    """Findings, each with the evidence of the one that holds it against the reference."""
+    """Findings; each that holds another one against the reference is merged into that one."""
     twins = {one["id"]: one["evidence"] for one in every}
     joined = {twin_of(one["id"]) for one in every}
     return [
@@ -258,7 +258,7 @@ def _with_twins(every: Sequence[Row]) -> list[Row]:
 
 
 def check_columns(check: Row) -> Columns:
-    """The columns of a check's table: its nodes, what has a heading, and the state."""
+    """Columns of a check's table: nodes, share in the reference if any, evidence, and state."""
     names = ("node", "other")
     nodes = (
         node(name, heading, title=f"{name}_title")
@@ -293,7 +293,7 @@ def _with_parts(
 
 
 def _parts(one: Row, check: Row, rounding: Rounded) -> Iterator[str]:
-    """The parts of a finding, each in a line, and that there are more."""
+    """The first `PARTS` parts of a finding, each in a line; then "and more" if there are more."""
     columns = Columns.read(check["part_columns"])
     parts = one["parts"]
     for part in parts[:PARTS]:

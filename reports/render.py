@@ -174,7 +174,7 @@ def chapter(
 
 
 def facts(columns: Columns, values: Row, rounding: Rounded, title: str = "") -> ShownTable | None:
-    """Facts, a line each: those that have a heading and a value; a line a reason of others."""
+    """Facts that have a heading and a value, a line each; a mapping's items have a line each."""
     rows = tuple(_facts(columns, values, rounding))
     return ShownTable(title, (), rows) if rows else None
 

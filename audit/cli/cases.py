@@ -94,13 +94,13 @@ def _tell(result: AuditResult, finding: str | None, found: Any, *, as_json: bool
         _print_cases(heading, ids, records_behind(result, found))
 
 
-def _print_tree(run: Path, instance: str, least: float) -> None:
-    """Print labels and predictions of an instance in one tree, hits and misses marked."""
+def _print_tree(run: Path, instance: str, least_share: float) -> None:
+    """Print labels and predictions in a tree; nodes below ``least_share`` of both are left out."""
     from audit.cli.terminal.instance import instance_lines
     from audit.runs.instances import read_instance
 
     tree = read_instance(run, instance)
-    drawn = instance_lines(tree, least, columns=get_terminal_size().columns)
+    drawn = instance_lines(tree, least_share, columns=get_terminal_size().columns)
     heading = "Labels" if tree.predictions is None else "Labels and predictions"
     write_lines("\n".join([f"{heading} of {printable(instance)}", *drawn]))
 

@@ -30,7 +30,7 @@ _COUNTS: Mapping[State, str] = {"failed": "failures", "crashed": "errors", "skip
 
 
 def refuse_no_file(path: Path | None) -> None:
-    """Refuse a JUnit file that is a folder, or another program's file."""
+    """Raise InputError if a JUnit file is a folder, OutputError if another program wrote it."""
     if path is None or not path.exists():
         return
     if path.is_dir():

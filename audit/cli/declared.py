@@ -32,7 +32,7 @@ class Declared:
 
     @property
     def name(self) -> str:
-        """Name among the options of the command."""
+        """The name of its field; of a flag that sets its field to one value, that value."""
         return self.option.sets or self.field
 
     @property
@@ -272,23 +272,23 @@ def declared(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _typed(context: typer.Context, options: Sequence[Declared], given: Mapping[str, Any]) -> str:
-    """A command as it was typed: arguments, then what is given of some options."""
+def _typed(context: typer.Context, options: Sequence[Declared], values: Mapping[str, Any]) -> str:
+    """The command line, shell-quoted, with those of ``options`` that were typed, no defaults."""
     arguments, named = list[str](), list[str]()
     for one in options:
-        source, value = context.get_parameter_source(one.name), given[one.name]
+        source, value = context.get_parameter_source(one.name), values[one.name]
         if source is None or source.name != "COMMANDLINE":
             continue
-        values = [*map(str, value)] if isinstance(value, list | tuple) else [str(value)]
+        texts = [*map(str, value)] if isinstance(value, list | tuple) else [str(value)]
         if isinstance(one.option, Argument):
-            arguments += values
+            arguments += texts
         elif isinstance(value, bool):
             named.append(one.flags[0] if value else one.flags[-1])
         else:
             flag = one.flags[0]
             named += [
                 part
-                for each in values
+                for each in texts
                 for part in ([f"{flag}={each}"] if each[:1] == "-" else [flag, each])
             ]
     return " ".join([context.command_path, *map(quote, (*arguments, *named))])

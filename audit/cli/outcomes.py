@@ -65,7 +65,10 @@ class Outcome:
     first: tuple[str, ...] = ()
 
     def ranked(self) -> list[tuple[Case, Statement]]:
-        """Every sentence with its check: those to act on first, then the worst of each check."""
+        """Every sentence with its check, without those of checks that were skipped.
+
+        Those on the findings to act on first; then by severity, and by place within their check.
+        """
         places = {id_: place for place, id_ in enumerate(self.first)}
         every = [
             (places.get(one.finding, len(places)), SEVERITIES.index(one.severity), rank, case, one)
@@ -160,14 +163,15 @@ def _of_compared(check: Mapping[str, Any]) -> Case:
         return Case(name, title, "crashed", (crashed,))
     worse = [one for one in check["findings"] if one["change"] in ("new", "worse")]
     statements = (
-        Statement(one["severity_new"], f"{one['change'].capitalize()}: {_sentence_of(one)}")
+        Statement(one["severity_new"], f"{one['change'].capitalize()}: {_statement_of(one)}")
         for one in worse
     )
     unsaid = check["changes"]["new"] + check["changes"]["worse"] - len(worse)
     return _case(name, title, statements, "error", unsaid=unsaid)
 
 
-def _sentence_of(finding: Mapping[str, Any]) -> str:
+def _statement_of(finding: Mapping[str, Any]) -> str:
+    """The statement of a finding; without one, that the runs' own reports have it."""
     nodes = ", ".join(node["id"] for node in finding["nodes"])
     return str(finding["statement"] or f"see the runs' own reports for {nodes or finding['id']}.")
 

@@ -235,7 +235,7 @@ def print_report_place(path: Path, unrendered: list[RenderError], *, as_json: bo
 
 
 def exit_status(result: AuditResult, fail_on: Severity, unrendered: list[RenderError]) -> int:
-    """3 if a check or a report failed, 1 for findings of at least the given severity, else 0."""
+    """3 if a check crashed or a report was not made, 1 if findings reach ``fail_on``, else 0."""
     if unrendered or result.status == "error":
         return 3
     failing = {"never": (), "error": ("fail",), "warning": ("fail", "warn")}[fail_on]

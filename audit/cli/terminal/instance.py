@@ -18,14 +18,13 @@ MARKS = {
 }
 
 
-def instance_lines(tree: InstanceTree, least: float, *, columns: int) -> Iterator[str]:
+def instance_lines(tree: InstanceTree, least_share: float, *, columns: int) -> Iterator[str]:
     """Draw the merged tree of an instance.
 
     Args:
-        least: Share of all labels, and of all scores, below which a node is left out, as of
-            `InstanceTree.lines`.
+        least_share: A node is left out if its shares of all labels and of all scores are below.
     """
-    drawn, both = list(tree.lines(least)), tree.predictions is not None
+    drawn, both = list(tree.lines(least_share)), tree.predictions is not None
     width = min(WIDEST, max(NARROWEST, columns // (8 if both else 4)))
     digits = max(len(_number(value)) for line in drawn for value in (line.label, line.score))
     yield from _legend(tree)

@@ -88,6 +88,7 @@ def _not_told(checks: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
 
 
 def _verdict(status: str, word: str, sentence: str) -> Text:
+    """``word`` in the colour of ``status``, then ``sentence``."""
     return Text.assemble((word, f"{STYLE.get(status, '')} bold".strip()), f". {one_line(sentence)}")
 
 
@@ -121,7 +122,7 @@ def _quiet(checks: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
 
 
 def _named(checks: Sequence[Mapping[str, Any]], word: str, status: str) -> Iterator[Text]:
-    """A line with the number of checks, a word for them and their names; none without checks."""
+    """A line coloured as ``status``: how many checks, ``word``, and names; none for no checks."""
     if checks:
         heading = (f"{len(checks)} {word}", STYLE.get(status, "dim"))
         yield Text.assemble(heading, (f": {', '.join(one['name'] for one in checks)}", "dim"))
@@ -184,7 +185,7 @@ def _refused_labels(findings: Sequence[Mapping[str, Any]], rounding: Rounded) ->
 
 
 def _reading(shared: Mapping[str, Any]) -> Text:
-    """Where the rows went, and why those that were refused were."""
+    """How many instances there are, how many rows are mapped, and how many refused, by reason."""
     ledger, rounding = shared["ledger"], shared["rounding"]
     counts = {reason: n for reason, n in ledger["refused"].items() if n is not None}
     refused = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
