@@ -27,7 +27,7 @@ OF = kinds.Columns(
                 mark=kinds.Mark(limit="limit", reference="mean")),
     kinds.whole("depth", "Depth"), kinds.setting("limit", "Limit"), kinds.total("sum", "Sum"),
     kinds.mean("mean", "Mean", n="n", unit="%", mark=kinds.Mark()),
-    kinds.expectation("expected", "Expected", of="k n"),
+    kinds.factor("expected", "Expected", of="k n"),
     kinds.estimate("kappa", "Kappa", n="n", reason="a test", ends="kappa_low kappa_high",
                    mark=kinds.Mark()),
     kinds.ratio("ratio", "Ratio", of="k expected", mark=kinds.Mark()),
