@@ -266,6 +266,7 @@ class _Judge:
 def _identity(
     result: AuditResult, policy: Policy, reference: AuditResult | None
 ) -> Mapping[str, Any]:
+    """The result's identity with the title and hash of the policy, and the reference's hash."""
     named = {"policy": {"name": policy.name, "sha256": policy.sha256}, "reference": None}
     if reference is not None:
         shared = reference.sha256 or hashlib.sha256(to_json_bytes(reference.shared())).hexdigest()

@@ -70,7 +70,7 @@ FREE = (
 
 
 def needs_counting(counted: Policy, wanted: Policy) -> Iterator[str]:
-    """Changed policy keys that cannot be applied without counting again."""
+    """A sentence for each changed policy key that cannot be applied without counting again."""
     for key in (one for one in Policy.model_fields if one not in FREE):
         before, after = (getattr(policy, key) for policy in (counted, wanted))
         if not isinstance(after, Threshold):

@@ -91,6 +91,7 @@ class Waivers:
         )
 
     def _covers(self, waiver: Waiver, finding: Finding) -> bool:
+        """Whether its check, or any, fits, and the finding, pair, subtree or node that it names."""
         if waiver.check not in (ANY_CHECK, finding.check):
             return False
         if not waiver.place:

@@ -129,7 +129,7 @@ def _family(measured: Measurements, found: TwoSides) -> IntArray:
 
 
 def surely_apart(found: TwoSides, place: int, rounding: Rounding) -> float:
-    """How far the shares of a place differ at the cautious end of their interval, as counts tell.
+    """Least size of the difference at a place of ``found``, by the 95 % interval of told counts.
 
     Below 0 where they may be alike, or no count is told.
     """

@@ -257,7 +257,7 @@ def measure(
     device: str | None = None,
     progress: Progress = silent,
 ) -> Measurements:
-    """Measure a dataset, or counts of one.
+    """Measure nodes, pairs, residual use, validity and a model of a dataset, or of its counts.
 
     Args:
         data: A dataset, whose instances are counted here; or counts, whose instances are treated

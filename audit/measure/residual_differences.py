@@ -96,26 +96,27 @@ def _between_values(measured: Measurements) -> Iterator[_Row]:
                     yield column, values[number], parent, here, there
 
 
-def _enough_in(place: IntArray, values: int, labelled: IntArray, only: IntArray) -> BoolArray:
-    """Whether a share may be compared between each value and the others, shape (n_values,)."""
-    n, k = (
-        np.bincount(place[rows][place[rows] >= 0], minlength=values) for rows in (labelled, only)
+def _enough_in(value_of: IntArray, n: int, labelled: IntArray, only: IntArray) -> BoolArray:
+    """Whether enough residual and other instances are expected of each of n values and the rest."""
+    below, k = (
+        np.bincount(own[own >= 0], minlength=n) for own in (value_of[labelled], value_of[only])
     )
-    pooled = k.sum() / max(n.sum(), 1)
-    return np.asarray(np.minimum(n, n.sum() - n) * min(pooled, 1 - pooled) >= LEAST_EXPECTED)
+    every = below.sum()
+    pooled = k.sum() / max(every, 1)
+    return np.asarray(np.minimum(below, every - below) * min(pooled, 1 - pooled) >= LEAST_EXPECTED)
 
 
 def remaining_difference(
     measured: Measurements, line: Mapping[str, Any], below: Sequence[Mapping[str, Any]]
 ) -> float:
-    """Least difference of the shares of a line, as in `apart`, without the instances below those
-    of others; 0 if none are left.
+    """Least difference of a line's shares, as in `apart`, without the instances that have a label
+    below the parents of other lines; 0 if a side has none left.
 
-    Of a reference there are only counts: as if no instance below the others had a label elsewhere.
+    Of a reference there are only counts: those of the topmost others are subtracted.
 
     Args:
         line: A line of `residual_differences`.
-        below: Lines of the same column on parents below.
+        below: The other lines: of the same column, on parents below at any depth.
     """
     at = [measured.hierarchy.index(one["parent"]) for one in below]
     if line["column"] == REFERENCE:
@@ -142,7 +143,7 @@ _Part: TypeAlias = tuple[int, int]
 
 
 def apart(here: _Part, there: _Part, rounding: Rounding) -> float:
-    """Least difference of two shares as told, below 0 where they may be alike; 0 of none."""
+    """Least difference of two shares within their bins, below 0 if they may be equal; 0 of none."""
     if not (here[1] and there[1]):
         return 0.0
     (low, high), (least, most) = (
@@ -193,7 +194,7 @@ def _enough(measured: Measurements) -> pl.DataFrame:
 
 
 def _share(measured: Measurements, inside: BoolArray, labelled: IntArray, only: IntArray) -> Share:
-    """The share among the instances ``inside``, a mask, of those labelled and only residual."""
+    """The residual share, ``only`` of ``labelled`` (indices), of instances that are ``inside``."""
     labelled, only = (rows[inside[rows]] for rows in (labelled, only))
     return residual_share(labelled, only, measured.loaded.group_of)
 

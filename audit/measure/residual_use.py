@@ -145,7 +145,7 @@ def residual_use(counts: Counts, residual: Mapping[int, Residual]) -> pl.DataFra
 
 
 def _share_of(counts: Counts, parent: int, kind: int, k: int, n: int) -> Share:
-    """The share of a parent: k residual instances of a kind among n."""
+    """The share k / n of a parent; its effective n by groups if ``counts`` hold instances."""
     if not isinstance(counts, Instances) or counts.group_of is None:
         return alone(k, n)
     at_nodes = counts.at_nodes

@@ -140,6 +140,7 @@ def _expected_in_line(policy: Policy, hierarchy: Hierarchy) -> Iterator[str]:
 
 
 def _companions_in_line(policy: Policy, hierarchy: Hierarchy) -> Iterator[str]:
+    """A case for each code in line with its companion, or always excused by ``unless``."""
     for rule in policy.companions:
         for a, b in product(rule.asking, rule.needed):
             if _in_line(hierarchy, a, b):

@@ -24,7 +24,7 @@ validity; null if the code has none."""
 
 def validity(dataset: LabelDataset, dates: CodeDates | None) -> pl.DataFrame:
     """Mapped rows and instances of each node by the validity of its code on their day, columns
-    `VALIDITY`; without ``dates`` no row is dated."""
+    `VALIDITY`; without ``dates`` all rows count as not dated, ``on_day`` null."""
     told = _NO_VALIDITY if dates is None else _in_words(_spells_by_node(dates, dataset.hierarchy))
     if dates is None:
         found = {
@@ -80,7 +80,7 @@ _NO_VALIDITY = pl.DataFrame(schema={"node": _NODE, "valid": pl.String})
 
 
 def _spells_by_node(dates: CodeDates, hierarchy: Hierarchy) -> pl.DataFrame:
-    """`_SPELLS` of codes that have a place in the hierarchy; no label can carry the others."""
+    """`_SPELLS` of codes at their node, or at the parent they would have; PolicyError if none."""
     placed = {spell.code: hierarchy.place(spell.code, None) for spell in dates.spells}
     rows = [
         (hierarchy.index(at.parent or at.node), at.parent is None, spell.first, spell.last)

@@ -195,8 +195,8 @@ def differences(one: Estimates, other: Estimates) -> Estimates:
 
 
 def difference_at_limit(bins: Bins, k: IntArray, n: IntArray, effective: IntArray) -> float:
-    """Lower end of the interval of one share less another, as limits read it, by what bins leave of
-    both at their common share.
+    """Lower end of Newcombe's interval of the first share less the second, read by `Bins.at_limit`
+    and `Bins.at_upper_limit`, at the n that bins leave of each at their common share.
 
     Args:
         k: Parts of both, shape (2,).

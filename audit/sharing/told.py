@@ -41,8 +41,8 @@ class Rounding:
     def of(cls, min_cell: int, ledger: Mapping[str, Any]) -> Self:
         """How the counts of a ledger are told.
 
-        Rows that are nearly as many for each instance, and instances for each group, would tell how
-        few have more or less: then the rows, or the groups, are told in their class too.
+        Where rows are nearly a multiple of instances, or instances of groups, both totals would
+        tell how few have more or less: then that of rows, or of groups, is told in its class too.
         """
         width, instances = width_of(min_cell), int(ledger["instances"])
         totals = {"rows": int(ledger["rows_read"]), "instances": instances}
@@ -73,7 +73,7 @@ class Rounding:
         return self.bins(total).told(value)
 
     def leaves(self, column: Column) -> bool:
-        """Whether the numbers of a column are told as they are."""
+        """Whether a column's kind keeps its numbers exact in any bins; totals in ``about`` not."""
         if column.kind == "exact":
             return column.total not in self.about
         return column.kind in _AS_THEY_ARE
@@ -289,7 +289,7 @@ def all_of(conditions: Sequence[BoolArray]) -> BoolArray | bool:
 
 
 def _near_multiple(many: int, each: int, least: int) -> bool:
-    """Whether a number is less than ``least`` away from a multiple of another."""
+    """Whether ``many`` is a multiple of ``each`` or less than ``least`` from one; both above 0."""
     return bool(least and each) and min(many % each, -many % each) < least
 
 

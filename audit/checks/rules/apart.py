@@ -72,7 +72,7 @@ def _branches(measured: Measurements) -> Rows:
 def _of_meeting(
     measured: Measurements, a: int, b: int, rule: BranchRule, met: int
 ) -> Iterator[Row]:
-    """The row on ``met`` instances with a rule's branches, and one on codes not alone or first."""
+    """The row on ``met`` instances with branches a and b, and one on codes beside b, not first."""
     hierarchy, disjoint = measured.hierarchy, rule.rule == "disjoint"
     nodes = hierarchy.nodes[a], hierarchy.nodes[b]
     counted = measured.instances is None
@@ -116,7 +116,7 @@ def _of_meeting(
 def _broken_down(
     measured: Measurements, a: int, b: int, depth: int | None, instances: IntArray
 ) -> tuple[Part, ...]:
-    """A meeting by pairs of labels, or by the nodes of a depth below the first branch."""
+    """Instances by pairs of labels or, given a ``depth``, by the nodes of that depth below a."""
     hierarchy = measured.hierarchy
     left, right = (row(hierarchy.below, i) for i in (a, b))
     if depth is None:
@@ -218,7 +218,7 @@ def _kept_apart(measured: Measurements, notes: Sequence[Exclusion]) -> pl.DataFr
 
 
 def _of_sides(hierarchy: Hierarchy, nodes: Sequence[tuple[str, ...]]) -> Sparse:
-    """1 at the nodes of each row, shape (n_rows, n_nodes)."""
+    """1 at the nodes given for each row, not at those below, shape (n_rows, n_nodes)."""
     place = np.repeat(np.arange(len(nodes)), [len(some) for some in nodes])
     columns = np.array([hierarchy.index(node) for some in nodes for node in some], np.int64)
     ones = np.ones(len(columns), np.int64)
@@ -229,10 +229,10 @@ def _of_note(
     measured: Measurements,
     notes: Sequence[Exclusion],
     pairs: pl.DataFrame,
-    several: int,
+    n_several: int,
     release: str,
 ) -> Row:
-    """The row on the pairs of labels that one note keeps apart, of ``several`` instances."""
+    """The row on one note's pairs of labels; ``n_several``: instances with two labels or more."""
     hierarchy, number, tellers = measured.hierarchy, pairs["note"][0], sorted({*pairs["told_by"]})
     note, at, ends = notes[number], measured.loaded.at_nodes, pairs.select("label", "other")
     both = [np.intersect1d(at.labelled(a), at.labelled(b)) for a, b in ends.iter_rows()]
@@ -249,7 +249,7 @@ def _of_note(
         data_user="Do not count the two codes as two conditions of one patient without a look at "
         "the record.",
         nodes=nodes[0],
-        evidence=share_evidence(len(cases), several),
+        evidence=share_evidence(len(cases), n_several),
         parts=most_frequent(hierarchy, joint, *ends.to_numpy().T),
         folded_into=() if number in tellers else tuple(nodes[1:]),
         cases=cases,

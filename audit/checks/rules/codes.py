@@ -252,7 +252,7 @@ def _misplaced(measured: Measurements) -> Rows:
 
 
 def _of_table(measured: Measurements, table: str, labels: pl.DataFrame) -> Iterator[Row]:
-    """A row on the whole table, or on rows that are not fewer than slips of its own codes."""
+    """A row on the whole table, or on its misplaced rows unless they are likely slips."""
     integrity, bins = integrity_of(measured), measured.rounding.bins("rows")
     foreign = labels.filter(~pl.col("may_be_valid"), pl.col("elsewhere").list.len() > 0)
     misplaced, refused = labels.filter(fault=WRONG), labels.filter(reason="malformed_code")

@@ -248,11 +248,11 @@ def _differing_means(
     value: Value,
     what: str,
     instance: IntArray,
-    number: FloatArray,
+    told: FloatArray,
     compared: FloatArray,
     limit: float,
 ) -> Iterator[Tested]:
-    """A value held against the others by the means of numbers compared; none with few groups."""
+    """The test of a value by means of ``compared``, with those of ``told``; none of few groups."""
     here, groups = value.here[instance], measured.loaded.group_of
     group = instance if groups is None else groups[instance]
     if min(len(np.unique(group[side])) for side in (here, ~here)) < LEAST_GROUPS:
@@ -260,7 +260,7 @@ def _differing_means(
     more, error, p_value, freedom = means_apart(compared, group, here)
     reach = float(stdtrit(freedom, (1 + LEVEL) / 2)) * error
     cases, elsewhere = (np.unique(instance[side]) for side in (here, ~here))
-    means = [float(number[side].mean()) for side in (here, ~here)]
+    means = [float(told[side].mean()) for side in (here, ~here)]
     numbers = [*means, abs(more), abs(more) - reach, abs(more) + reach]
     if what == "length":
         numbers = [math.exp(one) for one in numbers]

@@ -132,7 +132,7 @@ def _of_labels(
 
 @once
 def _repeated(measured: Measurements) -> Sparse:
-    """How many rows instances of one place have of labels they repeat, (n_instances, n_nodes)."""
+    """Rows of labels on two rows or more, of instances in one place; (n_instances, n_nodes)."""
     dataset, width = measured.loaded.dataset, len(measured.hierarchy)
     twice = np.zeros(len(dataset), np.bool_)
     twice[np.union1d(_met_twice(measured), _joined(measured))] = True
@@ -351,7 +351,7 @@ def _sharing(
 
 
 def _across(measured: Measurements, n_long: int) -> Iterator[Row]:
-    """A row on those of ``n_long`` long records that repeat others, if near misses are rarer."""
+    """A row on those of ``n_long`` long records that equal more others than differ by a label."""
     direct, groups = measured.loaded.dataset.direct, measured.loaded.group_of
     found = copies_of(direct, np.arange(direct.shape[0]) if groups is None else groups)
     if not found.stand(measured.rounding):

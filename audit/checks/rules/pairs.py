@@ -53,7 +53,7 @@ def _pairs(measured: Measurements) -> Rows:
 
 def _rows(measured: Measurements, found: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
     """A row for each found pair; one for all those of most children of one parent."""
-    joint = _labels_below(measured, found)
+    joint = _joint_of_labels(measured, found)
     together: dict[int, list[Mapping[str, Any]]] = {}
     for pair in found:
         together.setdefault(pair["parent"], []).append(pair)
@@ -69,6 +69,7 @@ def _row(
     joint: Sparse,
     children: Sequence[Mapping[str, Any]],
 ) -> Row:
+    """The row on a pair; or on all ``children``, pairs of children of one parent, if any."""
     names = measured.hierarchy.nodes
     nodes = names[pair["a"]], names[pair["b"]]
     parent = names[pair["parent"]] if children else ""
@@ -146,8 +147,8 @@ def _observed(measured: Measurements, pair: Mapping[str, Any]) -> Evidence:
     }
 
 
-def _labels_below(measured: Measurements, found: Sequence[Mapping[str, Any]]) -> Sparse:
-    """Instances with two labels at or below ends of pairs, none below both, (n_nodes, n_nodes)."""
+def _joint_of_labels(measured: Measurements, found: Sequence[Mapping[str, Any]]) -> Sparse:
+    """Instances by two labels at or below ends of pairs, less any labelled below both labels."""
     below, n = measured.hierarchy.below, len(measured.hierarchy)
     ends = np.array([pair[end] for pair in found for end in ("a", "b")], np.int64)
     wanted = np.unique(rows(below, np.unique(ends)))

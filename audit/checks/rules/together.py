@@ -176,7 +176,7 @@ def _unspecific(measured: Measurements) -> Rows:
     )
 
 
-def _unspecific_row(measured: Measurements, found: RelatedLabels, of: int) -> Row:
+def _unspecific_row(measured: Measurements, found: RelatedLabels, n_unspecific: int) -> Row:
     return Row(
         sentence="{instances} of {of} instances with an unspecified label ({share}) "
         "{instances|has|have} a specific sibling of it too, in {pairs} different pairs[, "
@@ -185,7 +185,7 @@ def _unspecific_row(measured: Measurements, found: RelatedLabels, of: int) -> Ro
         data_user="Do not count the unspecified label as a second thing; use only the "
         "specific one where both mean the same.",
         key=("labels",),
-        **found.told(measured, of),
+        **found.told(measured, n_unspecific),
     )
 
 

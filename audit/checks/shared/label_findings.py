@@ -77,7 +77,8 @@ def of_labels(
 def written_with(
     measured: Measurements, labels: pl.DataFrame, on_day: str | None = None
 ) -> IntArray:
-    """Instances with one of the labels of `of_labels`, ascending; ``on_day`` is as there."""
+    """Instances with one of the labels of `of_labels`, ascending; without ``line``, on rows whose
+    code had the validity ``on_day`` on its day (None: rows that are not dated)."""
     dataset = measured.loaded.dataset
     if "line" in labels.columns:
         lines = labels["line"].drop_nulls().implode()

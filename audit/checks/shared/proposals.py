@@ -132,7 +132,7 @@ def one_edit_away(label: str, signs: str, known: Set[str]) -> set[str]:
 def carried_as(
     measured: Measurements, instances: IntArray, nodes: IntArray | Sequence[int]
 ) -> pl.DataFrame:
-    """What instances have written at some nodes: ``instance, label, table, node, with_zeros``."""
+    """Labels as written at any of the nodes: ``instance, label, table, node, with_zeros``."""
     names = [measured.hierarchy.nodes[node] for node in nodes]
     labels = written_labels(measured).filter(pl.col("node").is_in(names))
     chosen = pl.Series(instances.astype(np.uint32)).implode()

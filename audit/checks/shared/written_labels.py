@@ -257,8 +257,8 @@ def none_left(measured: Measurements, labels: pl.DataFrame) -> tuple[int, float]
     """Whether no told row of a code set begins with 0 though some should.
 
     Returns:
-        The rows that should by `leading_zero_share` of the policy, and how many times its limit
-        the set's rows are beyond; 0 where some row begins with 0 or too few should.
+        In any case the rows that should, by `leading_zero_share` of the policy; and how many times
+        its limit the set's rows are beyond, 0 where some row begins with 0 or too few should.
     """
     policy, bins, read = measured.policy, measured.rounding.bins("rows"), rows_of(labels)
     zeros = rows_of(labels.filter(pl.col("label").str.strip_chars_start().str.starts_with("0")))
