@@ -135,7 +135,7 @@ def compare_models(aligned: pl.DataFrame, reference: str, kinds: Kinds) -> pl.Da
 
 
 def _mixed_model(frame: Any, reference: str, reference_size: str) -> Iterator[dict[str, Any]]:
-    """Fit a mixed model, of sizes too if one is a reference: a line a term, or why there is none."""
+    """Fit a mixed model, of sizes too if one is a reference: a line a term, or one with why not."""
     import statsmodels.formula.api as formulas
 
     formula = f"C(model, Treatment(reference={reference!r}))"
