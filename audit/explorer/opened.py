@@ -215,6 +215,7 @@ class OpenedRun:
         return frame.with_columns(title, pl.Series("at", at, pl.String))
 
     def _checks(self) -> Shown:
+        """The table ``checks``: a row a check, with its result and its number of findings."""
         rows = [
             {
                 "check": one["name"],

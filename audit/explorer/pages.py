@@ -243,7 +243,7 @@ expires = ""         # the last day, without quotes, such as 2030-12-31
 
 
 def _judged(finding: Row) -> list[str]:
-    """Sentences on a finding's waiver, on who promised to fix it, and on the reference run."""
+    """Sentences on a finding's waiver, on who promised to fix it, and that the reference has it."""
     said, waived = [], finding["waiver"]
     if waived:
         decided = finding["status"].capitalize()

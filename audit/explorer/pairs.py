@@ -141,7 +141,7 @@ class Pairs:
         return self.table.described(ordered.select(rows.columns), self.schema)
 
     def batches(self, query: Query) -> Iterator[pl.DataFrame]:
-        """All rows of a query in the order of the table, some at a time."""
+        """All rows of a query, some at a time, as they are stored, whatever order it asks for."""
         rows = self._counted.filter(*query.nodes)
         for block in rows.collect_batches(chunk_size=PAIRS_AT_ONCE, maintain_order=True):
             yield self.table.described(block, self.schema).filter(*query.where)
@@ -166,7 +166,7 @@ def by_second(counted: pl.LazyFrame, digest: str) -> pl.LazyFrame:
     """The same pairs in the order of their second nodes, then of the first.
 
     They are put in order once for a table, and kept in the user's cache. Where nothing can be kept
-    the whole table is looked through each time. A run is never written to.
+    they are returned as they were given. A run is never written to.
     """
     kept = cache_folder() / f"{digest}.parquet"
     with suppress(OSError, OutputError, pl.exceptions.PolarsError):

@@ -72,7 +72,7 @@ def _neighbours(run: OpenedRun, record: str, finding: Row | None) -> dict[str, s
 
 
 def _tree(run: OpenedRun, view: Row, finding: Row | None) -> Row:
-    """The tree with the nodes of a finding marked, and what is used below them."""
+    """The tree, ``behind`` true on lines that a finding names, or that are used below these."""
     named = nodes_named(finding) if finding else []
     below = at_or_below(named, run.hierarchy)
     lines = [

@@ -55,6 +55,6 @@ class Stored:
         return page, int(total.item())
 
     def batches(self, query: Query) -> Iterator[pl.DataFrame]:
-        """All rows of a query in the order of the table, some at a time."""
+        """All rows of a query, some at a time, as they are stored, whatever order it asks for."""
         rows = self.frame.filter(*query.where)
         yield from rows.collect_batches(chunk_size=ROWS_AT_ONCE, maintain_order=True)

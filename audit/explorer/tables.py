@@ -79,8 +79,7 @@ class Shown:
 
     @cached_property
     def choices(self) -> Mapping[str, list[str]]:
-        """The different texts of each column in code-point order; none where they are many, or
-        nodes."""
+        """Texts of each column but those of nodes, in code-point order; none if they are many."""
         return {
             one.name: self._texts(one.name) for one in self.columns.values() if not is_node(one)
         }

@@ -147,7 +147,7 @@ def _split(
 
 
 def _with_nodes(given: Representations, dataset: LabelDataset) -> Representations:
-    """The same with nodes for labels; InputError without a common id, or known predictions."""
+    """Labels and predictions as nodes; InputError if no id is known, or all predictions unknown."""
     node_of = dict(dataset.mappings.drop_nulls("node").select("label", "node").iter_rows())
     instances = given.instances.with_columns(
         pl.col("labels").list.eval(pl.element().replace(node_of)),
@@ -191,7 +191,7 @@ def _known(given: Representations, measured: Measurements) -> tuple[pl.DataFrame
 
 
 def _passed(tests: pl.DataFrame) -> dict[str, int]:
-    """``tests, passed, failed, undecided`` of the paper: not on one slice, nor after LEACE."""
+    """``tests, passed, failed, undecided``, less those of tests that see one slice or use LEACE."""
     asked = tests.filter(
         pl.col("seen").ne_missing("1 slice"), pl.col("ablation").ne_missing("leace")
     )

@@ -193,8 +193,8 @@ def _below(
 def _fit(
     z: FloatArray, below: Below, *, siblings: bool, halves: int | None = None
 ) -> list[_Fitted]:
-    """Discriminants of the first halves: of nodes against all other instances, or against siblings,
-    by the covariance of what nodes leave unexplained."""
+    """Discriminants on each of the first ``halves`` halves, or all: of nodes against all others, or
+    against siblings, by the covariance of what nodes leave unexplained."""
     found = []
     for half in below.halves[:halves]:
         left, marks = z[half] - z[half].mean(axis=0), below.member[half].astype(np.float64)

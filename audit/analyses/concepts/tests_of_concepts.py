@@ -105,7 +105,7 @@ class Scene:
 
     @cached_property
     def predictor(self) -> tuple[Probe, IntArray] | None:
-        """A probe of combinations of crossed concepts, and concepts by answer; None without two."""
+        """A probe of combinations of crossed concepts, and these; None without two combinations."""
         combinations, of_class = self.described.combinations(self.described.places)
         target = of_class[self.class_of[~self.judging]]
         several = self.described.places and len(np.unique(target)) > 1
@@ -158,7 +158,7 @@ def unseen_answers(scene: Scene) -> Iterator[Answers]:
 def _probes_of_others(
     scene: Scene, judged: Mapping[_Key, _Judged], key: _Key
 ) -> Iterator[tuple[int, Probe, BoolArray]]:
-    """Dimension, probe, rows: other dimensions' probes that saw the same classes, or one."""
+    """Number, probe and unseen rows of other dimensions; it saw the same classes (`ONE`: some)."""
     shown, others = scene.seen[key], [k for k in scene.described.places if k != key[0]]
     for place in others if key[1] == REST else ():
         if (one := scene.unseen(place, shown)) is not None:

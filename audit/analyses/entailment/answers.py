@@ -44,8 +44,8 @@ def _read(
     """The rows of files that can be used, columns ``columns``, and how many others by reason.
 
     ``meaning`` makes these and ``refused``, why a row cannot be used, of the roles of a file; a
-    model without a name is called as the file. ``keys`` name one answer; InputError if it is given
-    twice, or if all rows that are left name tuples that ``dataset`` lacks.
+    model without a name is called as the file. Ids that ``dataset`` lacks stay: InputError only if
+    no row is left with another, or if two rows are equal in all of ``keys``.
     """
     names = {"id": ["id"], "model": ["model"], **roles}
     kept, parts, where = {**columns, "refused": pl.String}, [], ", ".join(map(str, paths))

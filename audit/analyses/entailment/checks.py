@@ -283,9 +283,10 @@ def cycle(found: Measured) -> Iterator[Row]:
 def _edges(
     found: Measured, table: str, among: str, *steps: tuple[str, str], **further: str
 ) -> Iterator[tuple[pl.DataFrame, Case, Callable[..., Row]]]:
-    """Of each relation, in one context and across: rows, the first one, a maker of the finding.
+    """By relation, in one context and across: rows of ``table``, the first, `found.row` for it.
 
-    Tuples state the ``steps`` of a case; edges are a share of those ``among`` the relation's.
+    The tuples behind state a step of a row, a pair of its columns. ``among`` and ``further`` name
+    columns of counts of the relation: what the rows are a share of, and further evidence by name.
     """
     for own in found.frames[table].partition_by("relation", "one_context", maintain_order=True):
         first = own.row(0, named=True)

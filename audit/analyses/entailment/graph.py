@@ -151,7 +151,7 @@ def measure_graph(tuples: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def _with_context(keys: list[str], merged: pl.DataFrame, within: pl.DataFrame) -> pl.DataFrame:
-    """Rows of all contexts together; ``one_context, head``: if a single one has it, and which."""
+    """Merged rows; ``one_context``: if a context has one by itself; ``head``: the first with it."""
     ordered = within.sort(*keys, "context").unique(keys, keep="first", maintain_order=True)
     joined = merged.drop("context").join(ordered, on=keys, how="left", suffix="_within")
     one = pl.col("context").is_not_null()
@@ -159,10 +159,10 @@ def _with_context(keys: list[str], merged: pl.DataFrame, within: pl.DataFrame) -
     return marked.sort("one_context", *keys, descending=[True, *[False] * len(keys)])
 
 
-def contradictions(*graphs: TextGraph) -> pl.DataFrame:
-    """Edges that are valid and invalid, and denied ones between texts of one component.
+def contradictions(merged: TextGraph, contexts: TextGraph) -> pl.DataFrame:
+    """Edges of the merged graph that are valid and invalid, or denied within one component.
 
-    Of the graph of all contexts together, and of that by context; so in what follows.
+    ``contexts`` only tells whether one context has an edge so by itself, and the first that does.
     """
 
     def found(graph: TextGraph) -> pl.DataFrame:
@@ -170,7 +170,7 @@ def contradictions(*graphs: TextGraph) -> pl.DataFrame:
         both, cycle = pl.when(BOTH).then(pl.lit("edge")), DENIED & (child == parent)
         return graph.edges.with_columns(kind=both.when(cycle).then(pl.lit("cycle"))).drop_nulls()
 
-    return _with_context([*EDGE, "kind"], *map(found, graphs))
+    return _with_context([*EDGE, "kind"], found(merged), found(contexts))
 
 
 def two_steps(valid: Sparse, among: Sparse) -> Sparse:
@@ -180,15 +180,18 @@ def two_steps(valid: Sparse, among: Sparse) -> Sparse:
     return csr_array(vstack(parts)) if parts else valid
 
 
-def violations(*graphs: TextGraph) -> pl.DataFrame:
-    """Denied edges between whose ends chains of two valid edges lead, and the first middle."""
+def violations(merged: TextGraph, contexts: TextGraph) -> pl.DataFrame:
+    """Denied edges of the merged graph between whose ends chains of two valid edges lead.
+
+    ``through`` is the first middle, of the context that has such chains by itself if there is one.
+    """
 
     def found(graph: TextGraph) -> pl.DataFrame:
         told = graph.chains.group_by(_ENDS).agg(pl.col("middle").first(), chains=pl.len())
         through = graph.texts["text"].gather(told["middle"])
         return graph.edges.join(told.with_columns(through=through), on=_ENDS)
 
-    told = _with_context(EDGE, *map(found, graphs))
+    told = _with_context(EDGE, found(merged), found(contexts))
     return told.with_columns(through=pl.coalesce("through_within", "through"))
 
 

@@ -110,7 +110,7 @@ def with_uniqueness(rows: pl.DataFrame, group: list[str]) -> pl.DataFrame:
 
 
 def _matched(items: pl.DataFrame) -> pl.DataFrame:
-    """``item, matched``: the number of its words, clipped, that another item of its group has."""
+    """``item, matched``: number of its words that others have, each up to the most in one other."""
     words = items.select("item", "group", word="words").explode("word").drop_nulls("word")
     counts = words.group_by("item", "group", "word").agg(n=pl.len())
     ranked = counts.sort("n", descending=True).with_columns(

@@ -219,7 +219,7 @@ def agreement_tables(found: Agreed) -> dict[str, pl.DataFrame]:
 
 
 def _ends(told: pl.DataFrame, value: str) -> pl.DataFrame:
-    """Means with the ends and the number of instances of one value under their plain names."""
+    """The table with VALUE_low, _high, _sd and _n of one value as ``low, high, sd, n``."""
     return told.rename({f"{value}_{one}": one for one in ("low", "high", "sd", "n")})
 
 

@@ -66,10 +66,10 @@ def with_examples(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def judged(rows: pl.DataFrame, informed: Informed = MappingProxyType({})) -> pl.DataFrame:
-    """Rows of `with_examples` that are judged, none of an informed model, none borrowed.
+    """Rows of `with_examples`, with evidence or without: none borrowed, none of an informed model.
 
-    They are ``common`` where each of their models has a wrong row of the example with each seed.
-    InputError if a model of the soft oracle has no rows.
+    A wrong row is ``common`` where each of the models left has a wrong row of its example with each
+    of its seeds; ``all`` is true. InputError if a model that ``informed`` names has no rows.
     """
     known = rows["model"].unique().sort()
     oracles = {name for names in informed.values() for name in names}
@@ -87,9 +87,10 @@ def aligned_rows(
 ) -> pl.DataFrame:
     """Agreement of each judged row of `with_examples` with each oracle (equations 5 and 6).
 
-    Without lists, with ``oracle``; ``c``, null where it is undefined; ``difference`` from the mean
-    over the ``draws`` of others' explanations that are not ``undefined``, and ``difference_zeros``
-    with 0 for these. All methods and models share the draws of a seed.
+    Without lists, with ``oracle``; ``c``, null where it is undefined; ``difference`` from its mean
+    by explanations of other examples, the ``undefined`` left out, and ``difference_zeros`` with 0
+    for these. People's oracle takes ``draws`` of them at random by ``seed``, the same for all
+    methods and models; the soft oracle those that its borrowed rows have read.
     """
     own, of_rows = judged(rows, informed), dict[str, pl.DataFrame]()
     if kind:
@@ -276,9 +277,9 @@ def alignment_table(aligned: pl.DataFrame) -> pl.DataFrame:
 def oracle_agreement(rows: pl.DataFrame, kind: str, informed: Informed) -> pl.DataFrame:
     """The table ``oracles``: correlations of people's evidence with the scores of informed models.
 
-    By section 5, models pooled; ``kind`` is of the evidence. ``spearman`` and ``pearson`` are over
-    all tokens together; ``mean_spearman`` is the mean over ``examples`` where both oracles vary
-    over 4 tokens or more.
+    A row a method, models pooled, by section 5; ``kind`` of evidence decides the name of people's
+    oracle. ``spearman`` and ``pearson`` are over all tokens together; ``mean_spearman`` is the mean
+    over ``examples`` where both oracles vary over 4 tokens or more.
     """
     lines = [TABLES["oracles"].frame()]
     if not kind or not informed:

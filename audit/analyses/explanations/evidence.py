@@ -135,7 +135,7 @@ def compared(examples: pl.DataFrame, inside: BoolArray) -> dict[str, Any] | None
 
 
 def compare_evidence(examples: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
-    """The table ``evidence`` and ``low``: nodes beside all other examples, all methods together.
+    """The table ``evidence``, with a column ``low`` as `compared` has it; all methods together.
 
     A row for each model and each node with eleven instances below it and elsewhere. ``q_value`` is
     adjusted by Benjamini and Hochberg over the ``family``: all nodes and models tested at one

@@ -189,21 +189,21 @@ def _of_spans(one: Mapping[str, Any]) -> tuple[FloatArray, int]:
     if len(pairs) != len(one["given"]) or any(not 0 <= first <= end for first, end in pairs):
         raise _UnfitError(NO_OFFSETS)
     begins, stops = np.array(pairs, np.int64).T[:, :, None]
-    last = int(stops.max()) if one["text"] is None else len(one["text"])
+    length = int(stops.max()) if one["text"] is None else len(one["text"])
     masks = list[BoolArray]()
     for own in one["held"] or [[]]:
-        first, end = _ends(own, last)
+        first, end = _ends(own, length)
         masks.append(((first < stops) & (begins < end) & (begins < stops)).any(axis=1))
     return np.mean(masks, axis=0)[_left(one)], len(masks)
 
 
-def _ends(spans: Any, last: int) -> tuple[Any, Any]:
-    """The first characters of spans, and those after their last."""
+def _ends(spans: Any, length: int) -> tuple[Any, Any]:
+    """First characters of spans and those after their last; _UnfitError if beyond ``length``."""
     try:
         first, end = np.array(spans, np.int64).reshape(-1, 2).T if spans else np.empty((2, 0), int)
     except (ValueError, TypeError, OverflowError):
         raise _UnfitError(OUTSIDE) from None
-    if not ((first >= 0) & (first < end) & (end <= last)).all():
+    if not ((first >= 0) & (first < end) & (end <= length)).all():
         raise _UnfitError(OUTSIDE)
     return first, end
 

@@ -77,6 +77,7 @@ def accuracy_table(aligned: pl.DataFrame, elsewhere: pl.DataFrame | None) -> pl.
 
 
 def _accuracy_correlation(points: pl.DataFrame) -> dict[str, float | str]:
+    """Pearson's ``r`` of Delta-A and accuracy, ``low, high, p``; or ``absent``, why none is."""
     n = len(points)
     if n < LEAST_POINTS:
         return {"absent": f"{n} points, and {LEAST_POINTS} are needed"}
@@ -133,22 +134,22 @@ def compare_models(aligned: pl.DataFrame, reference: str, kinds: Kinds) -> pl.Da
     return TABLES["models"].frame(lines).sort("method", "oracle", "model")
 
 
-def _mixed_model(frame: Any, family: str, size: str) -> Iterator[dict[str, Any]]:
-    """Fit one mixed model: a line for each of its terms, or one with why it cannot be fitted."""
+def _mixed_model(frame: Any, reference: str, reference_size: str) -> Iterator[dict[str, Any]]:
+    """Fit a mixed model, of sizes too if one is a reference: a line a term, or one with why not."""
     import statsmodels.formula.api as formulas
 
-    formula = f"C(model, Treatment(reference={family!r}))"
-    needed = {"model": family}
-    if size:
-        needed["model_size"] = size
-        formula = f"C(model_size, Treatment(reference={size!r})) * {formula}"
+    formula = f"C(model, Treatment(reference={reference!r}))"
+    needed = {"model": reference}
+    if reference_size:
+        needed["model_size"] = reference_size
+        formula = f"C(model_size, Treatment(reference={reference_size!r})) * {formula}"
     none, levels = {"examples": 0, "differences": 0}, {one: frame[one].unique() for one in needed}
     if any(len(levels[one]) < 2 or needed[one] not in levels[one] for one in needed):
         found = ", ".join(map(first_cases, levels.values()))
         absent = f"it needs two values of {' and of '.join(needed)}, with the reference; {found}"
         yield none | {"absent": absent}
         return
-    slopes = "~model_size" if size else None
+    slopes = "~model_size" if reference_size else None
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:

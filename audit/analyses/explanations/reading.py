@@ -353,7 +353,7 @@ def _flag(rows: pl.DataFrame, name: str, where: object) -> pl.Expr:
 
 
 def _once(rows: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Rows by `KEY` without repeats and, if not borrowed, contradictions; numbers of both."""
+    """Rows sorted by `KEY`, less repeats and, if not borrowed, contradictions; counts of both."""
     same = [*KEY, "scores", "gold", "predicted", "group", "given"]
     once = rows.unique(same, keep="first", maintain_order=True)
     clear = once.filter(pl.col("borrowed") | ~pl.struct(KEY).is_duplicated())
