@@ -84,7 +84,7 @@ TABLES: Mapping[str, Table] = {
         _of_sides("probed predicted", reason="accuracies of two sides"),
         _of_sides(
             "unused",
-            "Answers less probe",
+            "Probe less answers",
             reason="a difference of accuracies of two sides",
             ends="unused_low unused_high",
         ),
