@@ -151,6 +151,7 @@ def _dots(figure: Dots, drawn: _Rows) -> _Drawn:
 
 
 def _dot(column: Column, row: Row, scale: Scale, y: float, tone: str) -> Iterator[Markup]:
+    """A row's value as a point at height y, its interval, and ticks of limit and reference."""
     low, high = ([_number(row, one) for one in column.ends] + [None, None])[:2]
     if low is not None and high is not None:
         yield line(_x_of(scale, low), y, _x_of(scale, high), y, tone, 4, opacity=0.4)

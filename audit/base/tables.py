@@ -115,7 +115,8 @@ def _of_file(path: Path, name: str, table: str | None, text: TextShape) -> tuple
 
 
 def _of_folder(folder: Path, text: TextShape) -> tuple[Table, ...]:
-    """Its tables, files of equal columns as one unless names part them; InputError if none."""
+    """The tables of a folder: files of equal columns are one, unless names tell tables or splits
+    apart; InputError if none."""
     files = _data_in(folder)
     if not files:
         raise InputError(

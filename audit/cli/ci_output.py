@@ -29,7 +29,7 @@ _TAGS: Mapping[State, str] = {"failed": "failure", "crashed": "error", "skipped"
 _COUNTS: Mapping[State, str] = {"failed": "failures", "crashed": "errors", "skipped": "skipped"}
 
 
-def refuse_no_file(path: Path | None) -> None:
+def refuse_foreign_file(path: Path | None) -> None:
     """Raise InputError if a JUnit file is a folder, OutputError if another program wrote it."""
     if path is None or not path.exists():
         return

@@ -29,7 +29,7 @@ def compare(
     junit: JUnitFile = None,
 ) -> None:
     """Show what changed between two runs, and why."""
-    from audit.cli.ci_output import publish, refuse_no_file
+    from audit.cli.ci_output import publish, refuse_foreign_file
     from audit.cli.outcomes import of_comparison
     from audit.runs.compare.comparison import compare_runs, seal_comparison, write_changes
     from audit.runs.folder import COMPARISON, writing_run
@@ -37,7 +37,7 @@ def compare(
     from audit.runs.read import read_run
 
     started = datetime.now(UTC)
-    refuse_no_file(junit)
+    refuse_foreign_file(junit)
     if shared_alone := [run for run in (old, new) if not (run / RESTRICTED).is_dir()]:
         if junit is not None:
             found = f"{shared_alone[0]}, which is shared"

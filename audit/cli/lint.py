@@ -26,10 +26,10 @@ def lint(
 ) -> None:
     """Find faults in a hierarchy's structure: redundant edges, titles that clash."""
     with shown_progress() as progress:
-        from audit.cli.ci_output import refuse_no_file
+        from audit.cli.ci_output import refuse_foreign_file
         from audit.hierarchies.lint import lint as linted
 
-        refuse_no_file(junit)
+        refuse_foreign_file(junit)
         progress("reading")
         result = linted(hierarchy, relations=relations, titles=titles, **shape.shape())
     if as_json:

@@ -33,12 +33,12 @@ def make_run(
     finish: Callable[[], None] | None = None,
 ) -> NoReturn:
     """Audit as settings say, write a run, print its summary, and exit."""
-    from audit.cli.ci_output import publish, refuse_no_file
+    from audit.cli.ci_output import publish, refuse_foreign_file
     from audit.cli.outcomes import of_audit
     from audit.runs.folder import refuse_occupied
 
     refuse_occupied(output.out, overwrite=output.overwrite)
-    refuse_no_file(output.junit)
+    refuse_foreign_file(output.junit)
     refuse_no_pdf(output.pdf)
     with shown_progress() as progress, using(settings.plugins), allowing(settings.allow_network):
         result, unrendered = _written(settings, output, progress, keep_instances)

@@ -34,10 +34,11 @@ def imprint_of(settings: Mapping[str, Any], judging: Mapping[str, Any] | None = 
 
 def imprint_of_run(folder: Path) -> Imprint:
     """What the report of a run says of itself, by the manifest in its folder."""
-    return _imprint(_manifest_of(folder))
+    return _imprint_of_manifest(_manifest_of(folder))
 
 
-def _imprint(manifest: Mapping[str, Any]) -> Imprint:
+def _imprint_of_manifest(manifest: Mapping[str, Any]) -> Imprint:
+    """The imprint by the settings and judging that a manifest records."""
     return imprint_of(manifest.get("settings") or {}, manifest.get("judging"))
 
 
@@ -51,20 +52,20 @@ def rendered_again(
     if name.endswith(".html"):
         from reports.page import html_text
 
-        return html_text(shared, _imprint(manifest)).encode()
+        return html_text(shared, _imprint_of_manifest(manifest)).encode()
     from reports.pdf import typeset
 
     stated = re.search(rb"CreationDate ?\(D:(\d{14})", kept)
     moment = datetime.strptime(f"{stated[1].decode()}+0000", "%Y%m%d%H%M%S%z") if stated else None
     variant: Variant = "pdf/ua-1" if b"pdfuaid" in kept else "pdf/a-3a"
-    return typeset(shared, _imprint(manifest), moment, variant).content
+    return typeset(shared, _imprint_of_manifest(manifest), moment, variant).content
 
 
 def name_of_run(folder: Path) -> str:
     """The title of a run's report by its manifest, else the name of the run's folder."""
     manifest = _manifest_of(folder)
     data = (manifest.get("identity") or {}).get("data") or {"title": ""}
-    return _imprint(manifest).named(data) or folder.resolve().name
+    return _imprint_of_manifest(manifest).named(data) or folder.resolve().name
 
 
 def _manifest_of(folder: Path) -> Mapping[str, Any]:

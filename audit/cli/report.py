@@ -100,7 +100,7 @@ def _judge(
     run: Path, judging: Judging, file: Path, output: Judged, pdf: bool | None, variant: Variant
 ) -> NoReturn:
     """Write a run folder of the run as the policy in ``file`` judges it, print it, and exit."""
-    from audit.cli.ci_output import publish, refuse_no_file
+    from audit.cli.ci_output import publish, refuse_foreign_file
     from audit.cli.outcomes import of_audit
     from audit.policy.reading import load_policy
     from audit.runs.folder import seal_judged, write_judged_tables, writing_run
@@ -108,7 +108,7 @@ def _judge(
     from audit.runs.read import read_run
     from audit.runs.sealed_run import refuse_broken
 
-    refuse_no_file(output.junit)
+    refuse_foreign_file(output.junit)
     target, policy = _judged_place(run, output), load_policy(file)
     refuse_broken([judging.reference] if judging.reference else [])
     with (

@@ -165,7 +165,7 @@ class Nodes:
 
     def sets(self, values: Mapping[str, int]) -> Mapping[str, str | None]:
         """The code set in which each value counts: None, which is any, of those with dots; of
-        others the one of which most are."""
+        others the one in which most of their occurrences are codes."""
         if len(self.tables) < 2:
             return dict.fromkeys(values)
         others = [text for text in values if "." not in text.rstrip(".")]

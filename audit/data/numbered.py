@@ -102,6 +102,7 @@ class NumberedRows:
         return found["instance"]
 
     def _numbers_of(self, said: pl.DataFrame) -> NDArray[np.uint32]:
+        """The number in `_said` of what each row says; what is new is added there."""
         new = said.unique(maintain_order=True).join(
             self._said, on=SAID, how="anti", nulls_equal=True
         )

@@ -79,8 +79,8 @@ class RawPredictions:
         return replace(self, instances=own, numbered=False, sources=sources)
 
     def with_names(self, names: Sequence[str]) -> RawPredictions:
-        """The same predictions with the names of numbers of classes, where all are numbers and not
-        all are names themselves."""
+        """The predictions with each class number replaced by its name; unchanged unless all classes
+        are numbers, and where all are among the names."""
         numbers = all(class_number(text) is not None for text in self.classes)
         if not names or self.named or not numbers or {*self.classes} <= {*names}:
             return self
@@ -266,7 +266,8 @@ def _largest_distance_from_one(sums: FloatArray) -> float:
 
 
 def as_scores(raw: RawPredictions, transform: Transform | None, several: int = 0) -> RawPredictions:
-    """The same predictions with scores in [0, 1]; a node that is not listed keeps score 0.
+    """The predictions with scores in [0, 1], by ``transform`` if one is named; a node that is not
+    listed keeps 0. SchemaError for numbers outside without one, or a transform of scores.
 
     ``several`` is the number of instances that have several labels, beside which a softmax is
     stated.

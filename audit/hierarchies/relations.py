@@ -120,7 +120,7 @@ def shared_nodes(
 
 
 def refuse_other(shared: SharedNodes, names: tuple[str, str], required: str) -> None:
-    """Raise InputError, which says what is required, unless they are one classification."""
+    """Raise InputError, with what is required, unless two hierarchies share most of their nodes."""
     if not shared.same:
         raise InputError(
             required,

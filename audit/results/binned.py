@@ -61,6 +61,7 @@ def binned(run: Kind, rounding: Rounding) -> Kind:
 
 
 def _told_ledger(run: Record, rounding: Rounding) -> dict[str, Any]:
+    """The ledger in bins, without reasons of refusal that are too rare and no check found."""
     given, found = run.ledger, {check.name for check in run.checks if check.findings}
     numbers = {name: given[name] for name in columns.LEDGER}
     (told,) = told_rows([numbers], columns.LEDGER, rounding)

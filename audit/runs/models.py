@@ -15,7 +15,7 @@ from audit.results.tables import ANSWERED, BEHAVIOURS
 
 
 def require_kind(given: object, kind: type, hint: str) -> None:
-    """Raise InputError if what is given is neither of the kind nor None, as from a notebook."""
+    """Raise InputError if what a caller gave is neither of the kind nor None."""
     if given is not None and not isinstance(given, kind):
         raise InputError(
             f"{kind.__name__} of audit, or None, is required",

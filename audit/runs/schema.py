@@ -211,6 +211,7 @@ def _ledger() -> Schema:
 
 
 def _policy() -> Schema:
+    """The schema of the policy that a result records."""
     pairs = setting("pairs")
     return fields(
         text("name title labelled_ancestors"),

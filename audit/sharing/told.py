@@ -172,7 +172,7 @@ class _Telling:
         self._estimates: dict[str, Estimates] = {}
 
     def number(self, name: str) -> FloatArray:
-        """A column as it is told."""
+        """A column rounded for sharing by its kind: counts in bins, shares and ends by those."""
         if name not in self._told:
             with np.errstate(all="ignore"):
                 self._told[name] = self._made(self.columns[name])

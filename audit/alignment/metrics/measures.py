@@ -260,6 +260,7 @@ def subgraph_preference(
 
 
 def _refuse_nested(hierarchy: Hierarchy, first: IntArray, second: IntArray) -> None:
+    """Raise SchemaError if a node of one side is above one of the other."""
     for low, high in ((first, second), (second, first)):
         above = hierarchy.strict_closure[low][:, high].indices
         if len(above):

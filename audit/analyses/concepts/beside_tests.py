@@ -47,8 +47,8 @@ def control_rows(scene: Scene) -> Iterator[Row]:
 
 
 def iteration_rows(scene: Scene) -> Iterator[Row]:
-    """What probes of the other half, and answers, still read after each iteration of INLP, and
-    after LEACE: ablation is fitted on one quarter of the instances, judged on another."""
+    """How accurately probes of the other half, and answers, read dimensions after each iteration of
+    INLP on one, and after LEACE: an ablation is fitted on one quarter, judged on another."""
     names, places = scene.described.dimensions, scene.described.fit
     for place in scene.described.fit:
         known = scene.codes[:, place] >= 0

@@ -167,7 +167,7 @@ def _notes(measured: Measurements) -> Rows:
     several = int((measured.loaded.dataset.direct.sum(axis=1) > 1).sum())
     if exclusions is None:
         return Rows(several, _INSTANCES, why_not="this hierarchy has no Excludes1 notes")
-    notes, read = _by_breadth(exclusions, measured.hierarchy), len(exclusions.notes)
+    notes, read = _most_specific_first(exclusions, measured.hierarchy), len(exclusions.notes)
     said = (
         f"{read:,} of {read + len(exclusions.unparsed):,} notes of release {exclusions.release} "
         "name only codes"
@@ -182,8 +182,8 @@ def _notes(measured: Measurements) -> Rows:
     )
 
 
-def _by_breadth(exclusions: Exclusions, hierarchy: Hierarchy) -> list[Exclusion]:
-    """The notes that exclude something, the most specific first, the same of a node as one."""
+def _most_specific_first(exclusions: Exclusions, hierarchy: Hierarchy) -> list[Exclusion]:
+    """Notes that exclude something, narrow and deep ones first; equal ones of a node are joined."""
     texts: dict[tuple[str, tuple[str, ...], bool], list[str]] = {}
     for note in exclusions.notes:
         if note.excluded:

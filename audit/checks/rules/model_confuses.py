@@ -42,7 +42,8 @@ _ABOVE = RELATIONS.index("ancestor")
 
 @once
 def exchangeable_pairs(measured: Measurements) -> int:
-    """Number of pairs of labels that could be exchanged, and judged; 0 without predictions.
+    """Number of pairs of labels, one missed and one false somewhere, that are judged; 0 without
+    predictions.
 
     None can be judged where two labels are in use, of which every confusion is, nor where mistakes
     are among few labels, whose numbers settle how often any two are confused.
@@ -278,7 +279,8 @@ def _too_often(measured: Measurements, pair: Mapping[str, Any]) -> Iterator[str]
 
 @once
 def _by_label(measured: Measurements) -> tuple[Sparse, Sparse]:
-    """Predictions that miss each label, and on which it is false, shape (n_nodes, n) each."""
+    """Which instances a label is missed on, and which it is falsely predicted on: 0 or 1, shape
+    (n_nodes, n) each."""
     missed, false = mistakes(measured.predicted.gold, measured.predicted.decided)
     return csr_array(missed.T), csr_array(false.T)
 

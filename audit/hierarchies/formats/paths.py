@@ -38,7 +38,7 @@ _LEVEL = re.compile(r"(?:level|lvl|l)[ _]?(\d+)", re.IGNORECASE)
 
 
 def levels_in(names: Iterable[str]) -> list[str]:
-    """Columns called ``level1``, ``level2`` ..., from the top down; none if a number is lacking."""
+    """Columns ``level1``, ``level2`` ... in order, if there are two or more and none is lacking."""
     found = {int(own[1]): name for name in names if (own := _LEVEL.fullmatch(name.strip()))}
     numbers = sorted(found)
     there = len(found) > 1 and numbers == [*range(numbers[0], numbers[0] + len(numbers))]

@@ -229,7 +229,7 @@ _HEADINGS = "nonbill|hierarchy|chapter"
 
 
 def tables_in(folder: Path) -> dict[str, Path]:
-    """The files of tables of OMOP in a folder, by the names of these; of a file none."""
+    """The files of OMOP's tables in a folder, by the tables' names; {} if it is a file."""
     files = files_in(folder) if folder.is_dir() else []
     return {name: one for one in files if (name := one.name.lower().partition(".")[0]) in _TABLES}
 

@@ -76,6 +76,7 @@ class Comparison(Compared):
 
     @cached_property
     def _exact(self) -> View:
+        """What the comparison lists, in exact numbers."""
         return View(self, ToldRuns(self.old, self.new, exact=True))
 
     @property

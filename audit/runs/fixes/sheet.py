@@ -106,7 +106,7 @@ class Proposals:
         return rows.select(pl.col(COLUMNS).cast(pl.String).fill_null(""))
 
     def _others(self, table: pl.DataFrame, nodes: pl.Series) -> pl.Series:
-        """The other labels of each record, with their titles; empty without kept instances."""
+        """The other labels of each record, with titles, as a text; empty without kept instances."""
         hierarchy = self.run.hierarchy
         if self.run.instances is None:
             return pl.repeat("", len(table), eager=True)
