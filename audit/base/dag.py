@@ -320,7 +320,7 @@ def graph_tables(graph: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def refuse_unused(relations: Sequence[str], used: Iterable[str], what: str) -> None:
-    """Raise SchemaError if a relation is none of those ``used`` by ``what``: edges or terms."""
+    """Raise SchemaError if a relation is none of those ``used`` by ``what``, such as edges."""
     used = sorted(map(str, used))
     if unused := [one for one in relations if one not in used]:
         raise SchemaError(

@@ -110,7 +110,7 @@ def workbook_table(path: Path, name: str, table: str | None) -> Table:
 
 
 def array_table(path: Path, name: str, table: str | None) -> Table:
-    """The only array of a file of NumPy, or the one of that name."""
+    """The array of a ``.npy`` file; of an ``.npz`` file the only one, or the one of that name."""
     arrays = arrays_in(path, name)
     chosen = "" if "" in arrays else _named(arrays, table, "an array", name)
     return table_of(array_frame(arrays[chosen]), name, (path,))

@@ -83,7 +83,7 @@ class Row:
         return tuple(self.said.get("key") or self.said["nodes"])
 
     def finding(self, check: str, root: str) -> Finding:
-        """The row as a finding of a check on a hierarchy with this root."""
+        """The row as a finding, without its instances; on ``root`` where it names no nodes."""
         folded = tuple(finding_id(check, *key) for key in self.folded_into)
         nodes = () if self.said["nodes"] is None else self.said["nodes"] or (root,)
         return Finding(**self.said | {"check": check, "nodes": nodes, "folded_into": folded})

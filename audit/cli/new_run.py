@@ -54,7 +54,7 @@ def make_run(
 def _written(
     settings: Settings, output: NewRun, progress: Progress, keep_instances: bool
 ) -> tuple[AuditResult, list[RenderError]]:
-    """Write a sealed run; returns its result, and rendering errors."""
+    """Audit as settings say, write and seal the run; returns its result, and rendering errors."""
     from audit.runs.folder import write_tables, writing_run
     from audit.runs.inputs import stated_policy
     from audit.runs.make import audited

@@ -101,7 +101,7 @@ class Request:
         return replace(self, stated=replace(stated, **rest), **own)
 
     def _columns(self) -> Columns:
-        """Columns of a known layout, else as stated; then by 0 and 1, their names, what is left."""
+        """What is stated, completed by a known layout; else by columns of 0 and 1, and names."""
         stated, layout = as_written(self.table, self.stated), layout_of(self.table)
         if self.table.split_files and not stated.split:
             stated = replace(stated, split="split")

@@ -193,10 +193,12 @@ def _enough(measured: Measurements) -> pl.DataFrame:
     return _all_kinds(measured.residuals).filter(pl.col("n") >= least)
 
 
-def _share(measured: Measurements, inside: BoolArray, labelled: IntArray, only: IntArray) -> Share:
-    """The residual share, ``only`` of ``labelled`` (indices), of instances that are ``inside``."""
-    labelled, only = (rows[inside[rows]] for rows in (labelled, only))
-    return residual_share(labelled, only, measured.loaded.group_of)
+def _share(
+    measured: Measurements, inside: BoolArray, labelled: IntArray, residual: IntArray
+) -> Share:
+    """How many of the ``labelled`` that are ``inside`` have only residual labels; both by index."""
+    labelled, residual = (rows[inside[rows]] for rows in (labelled, residual))
+    return residual_share(labelled, residual, measured.loaded.group_of)
 
 
 def p_of_difference(here: Share | None, there: Share | None) -> float | None:

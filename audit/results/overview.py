@@ -82,7 +82,7 @@ def _rate(k: int | None, n: int | None, run: Record) -> float | None:
 
 
 def _tree(run: Record) -> Rows:
-    """Nodes on enough instances, nearest the root first, each under its first shown parent."""
+    """Up to `TREE_NODES` nodes on enough instances, from the root, each under a shown parent."""
     floor = max(run.min_cell, TREE_SHARE * run.size)
     order, falling = ["depth", "support", "node"], [False, True, False]
     tree = run.nodes.filter(pl.col("support") >= floor).sort(order, descending=falling)

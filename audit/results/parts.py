@@ -165,7 +165,7 @@ class Headline(NamedTuple):
     where: Mapping[str, list[Any]] = {}
 
     def metric(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """A row in the form of metrics: what the table does not tell is null."""
+        """A row as one of metrics, whose scope is all data unless a column tells it."""
         parameters: dict[str, Any] = {}
         for name, column in self.parameters:
             if row[column] is not None:
@@ -275,7 +275,7 @@ class AnalysisPart:
 
 
 def table_file(name: str, table: str, *, listed: bool) -> str:
-    """Name of the file of a table of an analysis; it is not that of another table of a run."""
+    """Name, less its suffix, of the file of a table of an analysis, unlike others of a run."""
     return f"{name}_{table}" if listed else f"analysis_{name}_{table}"
 
 

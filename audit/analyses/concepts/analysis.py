@@ -191,7 +191,7 @@ def _known(given: Representations, measured: Measurements) -> tuple[pl.DataFrame
 
 
 def _passed(tests: pl.DataFrame) -> dict[str, int]:
-    """``tests, passed, failed, undecided``, less those of tests that see one slice or use LEACE."""
+    """``tests, passed, failed, undecided``: tests that apply, less those of one slice or LEACE."""
     asked = tests.filter(
         pl.col("seen").ne_missing("1 slice"), pl.col("ablation").ne_missing("leace")
     )

@@ -64,6 +64,7 @@ def exchanges(measured: Measurements) -> Exchanges:
 
 
 def _groups_of_predictions(measured: Measurements) -> IntArray | None:
+    """The group of each predicted instance, by row of the predictions; None without groups."""
     group_of = measured.loaded.group_of
     return None if group_of is None else group_of[measured.predicted.predictions.rows]
 

@@ -100,7 +100,7 @@ def _high(measured: Measurements, tested: pl.DataFrame) -> Iterator[Row]:
 
 
 def _without(measured: Measurements, parent: int, flagged: list[int]) -> Share:
-    """The share of a parent without instances labelled strictly below flagged descendants."""
+    """The share of a parent without instances below flagged descendants, or less their counts."""
     hierarchy = measured.hierarchy
     if measured.instances is None:
         top = [i for i in flagged if set(flagged).isdisjoint(row(hierarchy.strict_closure, i))]

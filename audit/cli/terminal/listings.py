@@ -112,7 +112,7 @@ def proposal_summary(proposals: pl.DataFrame) -> Group:
 
 
 def confirmed_lines(found: Sequence[Confirmed]) -> Group:
-    """Id of each finding, and below it the share of judged records that coders call wrong."""
+    """Id of each finding, or the controls, and the share of judged records called wrong."""
     lines = []
     for one in found:
         lines.append(whole(one.finding or "controls, records without a finding"))

@@ -130,7 +130,7 @@ class Seen:
         return self.may_be_labels(column) and self.share(column).of_complete >= NEARLY_ALL
 
     def may_be_labels(self, column: str) -> bool:
-        """Whether a column has values that repeat, and is none of dates, flags or counts."""
+        """Whether a column has several values, some twice, and no dates, flags or counts."""
         varied = self.n_values(column) > 1 and self.repeats(column)
         others = (self.is_date, self.is_flag, self.is_count)
         return varied and not any(one(column) for one in others)

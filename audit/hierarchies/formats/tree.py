@@ -102,7 +102,7 @@ def _of_mapping(
 
 
 def _pairs_of(tree: Any, shape: Shape) -> list[EdgeRow] | None:
-    """Each key of a mapping with each name that its value is or lists; None of other data."""
+    """Each key of a mapping with each name that its value is or lists; None of a record."""
     if not isinstance(tree, Mapping) or _own_key(tree, shape):
         return None
     lists = {name: [] if one is None else _as_list(one) for name, one in tree.items()}
