@@ -20,13 +20,14 @@ from audit.sharing.bins import width_of
 def no_worse(finding: Finding, before: Finding, width: int) -> bool:
     """Whether a finding is no more severe, and its main effect at most the upper bound of before.
 
-    Counts that are told in bins are no worse as long as they differ by less than two of them.
+    Where bins of a width do not tell the effect of one of them, its records are compared: they are
+    no worse as long as they are by less than two bins more.
     """
     if SEVERITIES.index(finding.severity) < SEVERITIES.index(before.severity):
         return False
     (name, effect, _), (name_before, _, bound) = main_effect(finding), main_effect(before)
-    if name == "touched" and width:
-        bound += 2 * width - 1
+    if width and "touched" in (name, name_before):
+        return finding.touched < before.touched + 2 * width
     return name == name_before and effect <= bound
 
 
