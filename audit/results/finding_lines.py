@@ -32,7 +32,8 @@ def _mostly(finding: Finding, titles: Mapping[str, str | None], rounding: Roundi
 
     Of a finding that counts its lines, these are examples where none is much of it.
     """
-    evidence, own = finding.evidence, () if finding.key else finding.nodes
+    titles, evidence = finding.titles(titles), finding.evidence
+    own = () if finding.key else finding.nodes
     lines = [one for one in largest_first(finding.parts) if finding.key or one.nodes != own]
     if not lines:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
@@ -95,6 +96,7 @@ class Finding:
         asks: Whether it only asks whoever knows the field if anything is wrong: it stands above
             those aside and below all others of its severity, and is none to act on first.
         about: The nodes whose instances it counts, where they are fewer than ``nodes``.
+        written: What of ``nodes`` and parts are refused labels as written, no nodes.
 
     >>> import audit
     >>> labels = audit.load_labels([["cat"], ["dog", "dog"]], {"pet": {"cat": {}, "dog": {}}})
@@ -122,6 +124,7 @@ class Finding:
     about: tuple[str, ...] = ()
     asks: bool = False
     more_parts: bool = False
+    written: tuple[str, ...] = ()
 
     @property
     def judged_severity(self) -> Severity:
@@ -135,6 +138,12 @@ class Finding:
         if waiver is not None and not waiver.to_fix:
             return None
         return "note" if self.judgement.excused else self.judged_severity
+
+    def titles(self, of_nodes: Mapping[str, str | None]) -> Mapping[str, str | None]:
+        """Titles of its nodes and of those of its parts; a refused label that is written like a
+        node of another table has none."""
+        every = chain(self.nodes, *(part.nodes for part in self.parts))
+        return {one: of_nodes.get(one) for one in every if one not in self.written}
 
     @property
     def id(self) -> str:

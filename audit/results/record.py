@@ -61,6 +61,7 @@ def _row(finding: Finding, titles: Mapping[str, str | None]) -> dict[str, Any]:
     count, of, share = (values.get(name) for name in ("instances", "of", "share"))
     if share is None and count is not None and of:
         share = count / of
+    titles = finding.titles(titles)
 
     def lines(of: Finding | Part) -> dict[str, Any]:
         named = {"nodes": of.nodes, "titles": [titles.get(node) for node in of.nodes]}

@@ -70,7 +70,7 @@ def finding_view(
     finding: Finding, columns: Declared, titles: Mapping[str, str | None], rounding: Rounding
 ) -> dict[str, Any]:
     """A finding of the view: its numbers, which ``columns`` declare, and its sentence with them."""
-    parts = largest_first(finding.parts)
+    parts, titles = largest_first(finding.parts), finding.titles(titles)
     return {
         "id": finding.id,
         "severity": finding.judged_severity,

@@ -90,7 +90,7 @@ class Listed:
     Args:
         statement: Its sentence with exact numbers, small ones included.
         cases: Number of instances behind it; 0 if it is not about instances.
-        labels: The most frequent of its labels that are no nodes, each with its instances.
+        labels: The most frequent refused labels that it is about, each with its instances.
     """
 
     id: str
@@ -102,16 +102,14 @@ class Listed:
 
 
 MOST_LABELS = 5
-"""Number of labels that are no nodes that are named of a finding."""
+"""Number of refused labels that are named of a finding."""
 
 
 def listed(result: AuditResult) -> Iterator[Listed]:
     """All findings of a run, folded ones included, in report order; then kinds of behaviour."""
     counted = cases_of(result).group_by("finding").len().collect(engine="streaming")
     cases = dict(counted.select(pl.col("finding").cast(pl.String), "len").iter_rows())
-    nodes = set(result.nodes["node"])
     for finding in ordered(result.checks):
-        refused = [part for part in finding.parts if part.nodes and nodes.isdisjoint(part.nodes)]
         yield Listed(
             finding.id,
             finding.check,
@@ -120,8 +118,8 @@ def listed(result: AuditResult) -> Iterator[Listed]:
             cases.get(finding.id, 0),
             tuple(
                 (part.nodes[0], int(part.evidence["instances"] or 0))
-                for part in refused[:MOST_LABELS]
-                if "instances" in part.evidence
+                for part in finding.parts
+                if part.nodes and part.nodes[0] in finding.written[:MOST_LABELS]
             ),
         )
     for name, one in _behaviours(result).items():

@@ -14,6 +14,7 @@ from audit.checks.shared.label_findings import (
     check_of_labels,
     label_parts,
     of_labels,
+    refused_in,
     with_meanings,
     written_with,
 )
@@ -165,6 +166,7 @@ def _none_left(
         parts=parts,
         key=(table, "all"),
         cases=partial(written_with, measured, could),
+        written=refused_in(could, parts),
         proposes=partial(_with_zeros, measured, lost),
         **_ADVICE,
     )

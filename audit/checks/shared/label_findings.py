@@ -70,6 +70,7 @@ def of_labels(
         parts=parts,
         key=(key,),
         cases=partial(written_with, measured, labels, on_day),
+        written=refused_in(labels, parts),
         **said,
     )
 
@@ -95,6 +96,14 @@ def label_parts(labels: pl.DataFrame) -> tuple[Part, ...]:
     most = labels.sort(["instances", "label"], descending=[True, False]).head(TOP_PARTS)
     lines = most.select("label", *names).iter_rows()
     return tuple(Part((label,), dict(zip(names, own, strict=True))) for label, *own in lines)
+
+
+def refused_in(labels: pl.DataFrame, parts: tuple[Part, ...]) -> tuple[str, ...]:
+    """Labels of a breakdown that are no nodes, by ``node``; none where all labels are nodes."""
+    if "node" not in labels.columns:
+        return ()
+    refused = {*labels.filter(pl.col("node").is_null())["label"]}
+    return tuple(part.nodes[0] for part in parts if part.nodes[0] in refused)
 
 
 def with_meanings(measured: Measurements, labels: pl.DataFrame, codes: str) -> pl.DataFrame:
