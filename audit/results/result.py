@@ -17,6 +17,9 @@ from audit.results.metric_list import ALL
 from audit.results.record import Record
 from audit.results.view import view
 
+DIGEST = 12
+"""Characters of the digest of ``result.json`` in the foot of each page, and when it is verified."""
+
 
 class AuditResult(Record):
     """Everything one audit measured and found.
