@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from audit.base.plurals import counted
+from audit.sharing.bins import Bins
 from audit.sharing.words import ONE_DECIMAL, TWO_DECIMALS
 
 Rounded: TypeAlias = Mapping[str, Any] | None
@@ -90,14 +91,24 @@ def none_refused(ledger: Mapping[str, Any], rounding: Rounded) -> str:
 
 
 def looked_at(check: Mapping[str, Any], rounding: Rounded) -> str:
-    """What a check looked at, or why it did not; its unit alone where the number is not told."""
+    """What a check looked at, or why it did not; its unit alone where the number is not told.
+
+    What may be all of a total, with which its unit begins, is said by this, as in sentences.
+
+    >>> rows = {"denominator": 1495, "denominator_unit": "rows", "counts": ["denominator"]}
+    >>> looked_at(rows | {"reason": None}, {"bin": 10, "totals": {"rows": 1500}})
+    '1,500 rows'
+    """
     if check["reason"]:
         return str(check["reason"])
     n, unit = check["denominator"], str(check["denominator_unit"])
     if n is None:
         return unit
+    if rounding := rounding if "denominator" in check["counts"] else None:
+        total = rounding["totals"].get(unit.partition(" ")[0])
+        n = total if Bins(rounding["bin"], total).all_but_few(n) else n
     if n < 1_000_000:
-        return told(n, unit, rounding if "denominator" in check["counts"] else None)
+        return told(n, unit, rounding)
     return f"{n / 1e6:,.1f} million {unit}"
 
 
