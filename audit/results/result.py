@@ -86,9 +86,10 @@ class AuditResult(Record):
 
     def __repr__(self) -> str:
         total = sum(len(check.standing) for check in self.checks)
+        applied = sum(check.status != "not_applicable" for check in self.checks)
         return (
             f"AuditResult({self.status}: {counted(total, 'findings')} in "
-            f"{counted(len(self.checks), 'checks')}, "
+            f"{counted(applied, 'checks')}, "
             f"{counted(self.size, 'instances')})"
         )
 

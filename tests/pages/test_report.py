@@ -197,6 +197,7 @@ def test_a_verdict_is_on_the_checks_that_apply_and_the_answers_there_are() -> No
     row["branches"] = []
 
     assert f" of {applied} checks " in head.head
+    assert f" in {applied} checks, " in repr(results.model_result())
     judged = "Nothing of the model could be judged: why."
     assert findings.verdict(view).sentences == (*head.sentences, judged)
     assert lines == [*core.model_lines(view), "Branches here: Animal (pet)."]
