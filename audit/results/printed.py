@@ -90,23 +90,25 @@ def none_refused(ledger: Mapping[str, Any], rounding: Rounded) -> str:
     return f"fewer than {rounding['bin'] + 1} for any reason" if rounding else "none"
 
 
-def looked_at(check: Mapping[str, Any], rounding: Rounded) -> str:
-    """What a check looked at, or why it did not; its unit alone where the number is not told.
+def whole(n: int, total: str, rounding: Rounded) -> int:
+    """A count of which others are parts: the total of this name where it may be all of that.
 
-    What may be all of a total, with which its unit begins, is said by this, as in sentences.
-
-    >>> rows = {"denominator": 1495, "denominator_unit": "rows", "counts": ["denominator"]}
-    >>> looked_at(rows | {"reason": None}, {"bin": 10, "totals": {"rows": 1500}})
-    '1,500 rows'
+    >>> whole(1495, "rows", {"bin": 10, "totals": {"rows": 1500}}), whole(1495, "rows", None)
+    (1500, 1495)
     """
+    of: int | None = rounding["totals"].get(total) if rounding else None
+    return of if of and rounding and Bins(rounding["bin"], of).all_but_few(n) else n
+
+
+def looked_at(check: Mapping[str, Any], rounding: Rounded) -> str:
+    """What a check looked at, or why it did not; its unit alone where the number is not told."""
     if check["reason"]:
         return str(check["reason"])
     n, unit = check["denominator"], str(check["denominator_unit"])
     if n is None:
         return unit
-    if rounding := rounding if "denominator" in check["counts"] else None:
-        total = rounding["totals"].get(unit.partition(" ")[0])
-        n = total if Bins(rounding["bin"], total).all_but_few(n) else n
+    rounding = rounding if "denominator" in check["counts"] else None
+    n = whole(n, unit.partition(" ")[0], rounding)
     if n < 1_000_000:
         return told(n, unit, rounding)
     return f"{n / 1e6:,.1f} million {unit}"
