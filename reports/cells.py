@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from audit.base.declared import Column, Columns
-from audit.results.printed import Rounded, few
+from audit.results.printed import Rounded, few, whole
 from reports import words
 from reports.marks import Scale, mark
 from reports.words import NOTHING, Row
@@ -62,7 +62,8 @@ def cell(
         of = columns.get(column.among, column)
         alike = value == row[column.among] and not few(value, rounding)
         text = "most" if rounding and alike else text
-        text = f"{text} of {written(of, row[column.among], row, columns, rounding)}"
+        among = whole(row[column.among], of.total, rounding)
+        text = f"{text} of {written(of, among, row, columns, rounding)}"
     low, high = ends = ([row.get(name) for name in column.ends] + [None, None])[:2]
     between = ""
     if low is not None and high is not None:

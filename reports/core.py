@@ -8,6 +8,7 @@ from typing import Any
 
 from audit.base.plurals import filled
 from audit.results import tables
+from audit.results.printed import Rounded, looked_at
 from audit.sharing.told import Rounding
 from audit.sharing.words import said as said_of
 from reports import words
@@ -209,16 +210,16 @@ def _read_and_checked(view: Row) -> Chapter | None:
         facts(tables.READ_PREDICTIONS, ledger["predictions"] or {}, rounding, "Predictions"),
         table(tables.ROWS, rows, rounding),
         table(tables.READINGS, view["readings"], rounding),
-        table(tables.CHECKED, [*_check_rows(nothing)], rounding),
-        table(tables.NOT_APPLICABLE, [*_check_rows(absent)], rounding),
+        table(tables.CHECKED, [*_check_rows(nothing, rounding)], rounding),
+        table(tables.NOT_APPLICABLE, [*_check_rows(absent, rounding)], rounding),
     ]
     return chapter("What was read and checked", shown, anchor="read", folded=True)
 
 
-def _check_rows(checks: Sequence[Row]) -> Iterator[dict[str, Any]]:
-    """Each check as a row of a table: its name in words, as ``unit`` that of its denominator."""
+def _check_rows(checks: Sequence[Row], rounding: Rounded) -> Iterator[dict[str, str]]:
+    """Each check as a row of a table: its name in words, what it looked at or why it did not."""
     for one in checks:
-        yield {**one, "name": words.name(one["name"]), "unit": one["denominator_unit"]}
+        yield {"name": words.name(one["name"]), "looked_at": looked_at(one, rounding)}
 
 
 def _policy(view: Row) -> Chapter | None:

@@ -15,12 +15,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from audit.base.errors import RenderError
-from audit.results.result import to_json_bytes
+from audit.results.result import DIGEST, to_json_bytes
 from reports import analysis, core, findings, words
 from reports.words import UNNAMED, Imprint, Row
-
-DIGEST = 12
-"""Characters of the digest of ``result.json`` in the foot of each page."""
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from audit.base.plurals import counted
+from audit.sharing.bins import Bins
 from audit.sharing.words import ONE_DECIMAL, TWO_DECIMALS
 
 Rounded: TypeAlias = Mapping[str, Any] | None
@@ -89,6 +90,16 @@ def none_refused(ledger: Mapping[str, Any], rounding: Rounded) -> str:
     return f"fewer than {rounding['bin'] + 1} for any reason" if rounding else "none"
 
 
+def whole(n: int, total: str, rounding: Rounded) -> int:
+    """A count of which others are parts: the total of this name where it may be all of that.
+
+    >>> whole(1495, "rows", {"bin": 10, "totals": {"rows": 1500}}), whole(1495, "rows", None)
+    (1500, 1495)
+    """
+    of: int | None = rounding["totals"].get(total) if rounding else None
+    return of if of and rounding and Bins(rounding["bin"], of).all_but_few(n) else n
+
+
 def looked_at(check: Mapping[str, Any], rounding: Rounded) -> str:
     """What a check looked at, or why it did not; its unit alone where the number is not told."""
     if check["reason"]:
@@ -96,8 +107,10 @@ def looked_at(check: Mapping[str, Any], rounding: Rounded) -> str:
     n, unit = check["denominator"], str(check["denominator_unit"])
     if n is None:
         return unit
+    rounding = rounding if "denominator" in check["counts"] else None
+    n = whole(n, unit.partition(" ")[0], rounding)
     if n < 1_000_000:
-        return told(n, unit, rounding if "denominator" in check["counts"] else None)
+        return told(n, unit, rounding)
     return f"{n / 1e6:,.1f} million {unit}"
 
 

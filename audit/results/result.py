@@ -17,6 +17,9 @@ from audit.results.metric_list import ALL
 from audit.results.record import Record
 from audit.results.view import view
 
+DIGEST = 12
+"""Characters of the digest of ``result.json`` in the foot of each page, and when it is verified."""
+
 
 class AuditResult(Record):
     """Everything one audit measured and found.
@@ -83,9 +86,10 @@ class AuditResult(Record):
 
     def __repr__(self) -> str:
         total = sum(len(check.standing) for check in self.checks)
+        applied = sum(check.status != "not_applicable" for check in self.checks)
         return (
             f"AuditResult({self.status}: {counted(total, 'findings')} in "
-            f"{counted(len(self.checks), 'checks')}, "
+            f"{counted(applied, 'checks')}, "
             f"{counted(self.size, 'instances')})"
         )
 

@@ -284,13 +284,13 @@ READINGS = Table(
     first=30,
 )
 CHECKED = Table(
-    Columns(text("name", "Check"), count("denominator", "Looked at"), text("unit", "Of")),
+    Columns(text("name looked_at", "Check|Looked at")),
     title="Checks that found nothing",
     row="a check",
     first=60,
 )
 NOT_APPLICABLE = Table(
-    Columns(text("name reason", "Check|Why")),
+    Columns(text("name looked_at", "Check|Why")),
     title="Checks without a result",
     row="a check",
     first=60,

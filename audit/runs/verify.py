@@ -15,7 +15,7 @@ from audit.base.plurals import counted
 from audit.base.remote import address_of, allowing
 from audit.policy.policy import Policy
 from audit.policy.reading import load_policy
-from audit.results.result import AuditResult, to_json_bytes
+from audit.results.result import DIGEST, AuditResult, to_json_bytes
 from audit.runs.folder import HTML, PDF, POLICY, RUN
 from audit.runs.inputs import judge_again, stated_policy, with_dataset_at
 from audit.runs.make import audited
@@ -94,7 +94,8 @@ def _files(run: SealedRun) -> Iterator[Verdict]:
     faults = [*run.faults(restricted=False)]
     if run.manifest and run.kind is RUN and not run.blocked:
         faults += _other_identity(run)
-    said = f"files with their digests, and no other; sealed as {run.stated.get('seal')}"
+    digest = f"{run.kind.content} {run.outputs.get(run.kind.content, '')[:DIGEST]}"
+    said = f"files with their digests, and no other; {digest}, sealed as {run.stated.get('seal')}"
     yield _verdict_on("files", faults, run.manifest, said)
     if run.has_restricted:
         faults = [*run.faults(restricted=True)]

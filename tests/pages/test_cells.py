@@ -6,7 +6,7 @@ from fixtures.registered import kinds
 from reports.cells import cell
 
 COLUMNS = kinds.Columns(kinds.count("k", "k", among="n"), kinds.count("n"))
-BINS = {"bin": 10}
+BINS = {"bin": 10, "totals": {"instances": 200}}
 
 
 def test_a_count_told_in_the_bin_of_its_whole_is_not_said_to_be_all_of_it() -> None:
@@ -16,6 +16,7 @@ def test_a_count_told_in_the_bin_of_its_whole_is_not_said_to_be_all_of_it() -> N
         (75, 75, None, "75 of 75"),
         (5, 5, BINS, "<11 of <11"),
         (65, None, BINS, "65"),
+        (65, 195, BINS, "65 of 200"),
     ]:
         assert cell(COLUMNS["k"], {"k": k, "n": n}, COLUMNS, rounding).text == said
 

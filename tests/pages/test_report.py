@@ -177,6 +177,16 @@ def test_the_model_is_told_in_lines_and_by_level() -> None:
     assert core.model_lines(results.empty_result().shared()) == []
 
 
+def test_what_a_check_looked_at_that_may_be_all_is_told_by_its_total() -> None:
+    view = results.rich_result().shared()
+    read = Read(html_text(view)).text
+
+    assert [n for one in view["checks"] if (n := one["denominator"]) in (195, 390)]
+    assert "record cap 200 instances with labels" in read
+    assert "not specific 395 rows" in read
+    assert "waiver expired 2 waivers" in read
+
+
 def test_a_verdict_is_on_the_checks_that_apply_and_the_answers_there_are() -> None:
     view = results.model_result().shared()
     row, checks = view["overview"]["answered"][0], {one["name"]: one for one in view["checks"]}
@@ -187,6 +197,7 @@ def test_a_verdict_is_on_the_checks_that_apply_and_the_answers_there_are() -> No
     row["branches"] = []
 
     assert f" of {applied} checks " in head.head
+    assert f" in {applied} checks, " in repr(results.model_result())
     judged = "Nothing of the model could be judged: why."
     assert findings.verdict(view).sentences == (*head.sentences, judged)
     assert lines == [*core.model_lines(view), "Branches here: Animal (pet)."]
