@@ -45,7 +45,8 @@ def fixes(
     elif as_json:
         print_json({"proposals": proposals.summary().to_dicts()})
     else:
-        print_shown(proposal_summary(proposals.summary()))
+        findings = sum(len(check.findings) for check in proposals.run.checks)
+        print_shown(proposal_summary(proposals.summary(), findings))
 
 
 def _write(sheet: Any, file: Path, what: str, overwrite: bool) -> None:
