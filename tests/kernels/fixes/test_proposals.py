@@ -124,15 +124,6 @@ def test_a_label_above_another_one_is_to_go_and_nothing_else() -> None:
     assert found.select("instance", "label", "change").rows() == [("r1", "250", "remove")]
 
 
-def test_a_label_above_another_one_that_lost_zeros_may_have_left_is_asked_about() -> None:
-    """250.0 may be what is left of 250.00, for 8.45 lost its zeros."""
-    records = {f"r{n}": ["428.0", "8.45"] for n in range(20)} | {"r1": ["250.0", "250.01"]}
-
-    rows = proposed(audited(records)).filter(pl.col("label") == "250.0")
-
-    assert rows.select("change", "certainty").rows() == [("remove", "review")]
-
-
 @pytest.mark.parametrize("check", [one for one in CHECKS if one.proposes], ids=lambda one: one.name)
 def test_a_check_proposes_for_instances_that_are_behind_its_finding(
     check: Any, sample_run: AuditResult
