@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import join
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -45,7 +46,8 @@ def fixes(
     elif as_json:
         print_json({"proposals": proposals.summary().to_dicts()})
     else:
-        print_shown(proposal_summary(proposals.summary()))
+        findings = sum(len(check.findings) for check in proposals.run.checks)
+        print_shown(proposal_summary(proposals.summary(), findings))
 
 
 def _write(sheet: Any, file: Path, what: str, overwrite: bool) -> None:
@@ -101,8 +103,10 @@ def apply(
         typer.echo("The data are no table that is copied: carry them out where the data are made")
         return
     typer.echo(f"{said} in {', '.join(done.files)}\nCopy: {done.out}\nLog: {done.log}")
-    again = f"--reference {run} --changes {done.log}"
-    typer.echo(f"Audit it as before with {again}, then: audit compare {run} NEW_RUN")
+    given, new = ("--like", run, "--reference", run), done.out.with_name(f"{done.out.stem}-run")
+    again = ("run", done.out, *given, "--changes", done.log, "--out", new)
+    for then in (again, ("compare", run, new)):
+        typer.echo(f"Then: {join(map(str, ('audit', *then)))}")
 
 
 def _changes(

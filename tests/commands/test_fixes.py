@@ -39,6 +39,7 @@ def test_the_rows_of_a_sheet(small: Path, tmp_path: Path) -> None:
            for one in both for label in ("cow", "tool")},
         ("i020", "dgo", "replace", "dog", ""): "unknown_code:refused",
         ("i021", "tre", "replace", "tree", ""): "unknown_code:refused",
+        **{(one, "unicorn", "review", "", ""): "unknown_code:refused" for one in ("i007", "i019")},
         **{(one, label, "remove", "", ""): "duplicates:labels" for one, label in twice},
     }  # fmt: skip
     named = ("instance", "label", "change", "proposed", "candidates")
@@ -89,10 +90,15 @@ def test_labels_that_the_reference_had_on_the_record(small: Path, tmp_path: Path
 
 
 def test_a_summary_by_finding(small: Path) -> None:
-    said = made("fixes", small / "first")
+    said, run = made("fixes", small / "first"), audit.read_run(small / "first")
+    assert run.proposals is not None
+    findings = {f.id for check in run.checks for f in check.findings}
+    bare = findings - {*run.proposals.collect()["finding"]}
 
-    for words in ("unknown_code:refused", "replace 2 labels on 2 instances",
-                  "review 10 labels on 5 instances", "remove 2 labels on 2 instances"):  # fmt: skip
+    for words in ("unknown_code:refused", "replace 2 labels on 2 instances", "it has no candidate",
+                  "review 2 labels on 2 instances", "review 10 labels on 5 instances",
+                  "remove 2 labels on 2 instances",
+                  f"{len(bare)} findings without a proposal"):  # fmt: skip
         assert words in said
 
 

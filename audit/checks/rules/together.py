@@ -91,17 +91,18 @@ def _ancestor_row(measured: Measurements, *, allowed: bool) -> Iterator[Row]:
 
 
 def _without_ancestors(measured: Measurements) -> pl.DataFrame:
-    """Proposals to take out labels above others, but those that may be what lost zeros left."""
+    """Proposals to take out labels above others, unsure of those that lost zeros may have left."""
     found = _labels_and_ancestors(measured)
     above = found.hit.tocoo()
     ids = pl.Series(measured.hierarchy.nodes).gather(above.col)
     hit = pl.DataFrame({"instance": above.row.astype(np.uint32), "node": ids})
     carried = carried_as(measured, found.instances, np.unique(above.col))
-    taken = carried.join(hit, on=["instance", "node"], how="semi")
-    if zeros_are_lost(measured):
-        taken = taken.filter(pl.col("with_zeros").list.len() == 0)
+    taken = carried.join(hit, on=["instance", "node"], how="semi").sort("node", maintain_order=True)
+    left = (pl.col("with_zeros").list.len() > 0) & zeros_are_lost(measured)
     said = "the record carries a label below it, which says the same and more"
-    return proposals(taken.sort("node", maintain_order=True), "remove", "certain", said)
+    sure = proposals(taken.filter(~left), "remove", "certain", said)
+    unsure = proposals(taken.filter(left), "remove", "review", f"{said}, unless it lost zeros")
+    return pl.concat([sure, unsure])
 
 
 def _undecided(measured: Measurements) -> Iterator[Row]:

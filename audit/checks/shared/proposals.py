@@ -74,32 +74,33 @@ def as_in_data(measured: Measurements) -> Callable[[str], str]:
 def by_candidates(
     measured: Measurements, labels: pl.DataFrame, reason: str, *, of_one: str = ""
 ) -> pl.DataFrame:
-    """Proposals for labels each of which may be one of several nodes; none where there are none.
+    """Proposals for labels each of which may be one of several nodes.
 
     One that may be a single node is replaced by it, for certain if ``of_one`` says why; a person
-    must look at all others.
+    must look at all others, also at those that may be none.
 
     Args:
         labels: ``line, label, table, candidates``; candidates are nodes.
     """
     some = labels.select("line", "label", "table", "candidates")
-    some = some.filter(pl.col("candidates").list.len() > 0)
     written, kind = as_in_data(measured), pl.List(pl.String)
     first = some["candidates"].cast(kind).list.head(MOST_CANDIDATES)
     named = [[*map(written, nodes)] for nodes in first]
     found = of_lines(measured, some.with_columns(candidates=pl.Series(named, dtype=kind)))
-    alone = pl.col("candidates").list.len() == 1
+    many = pl.col("candidates").list.len()
     sure: Certainty = "certain" if of_one else "review"
-    one = found.filter(alone).with_columns(proposed=pl.col("candidates").list.first())
+    one = found.filter(many == 1).with_columns(proposed=pl.col("candidates").list.first())
     replaced = proposals(one.drop("candidates"), "replace", sure, of_one or reason)
-    return pl.concat([replaced, proposals(found.filter(~alone), "review", "review", reason)])
+    several = proposals(found.filter(many > 1), "review", "review", reason)
+    none = proposals(found.filter(many == 0), "review", "review", "it has no candidate")
+    return pl.concat([replaced, several, none])
 
 
 def near_codes(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
     """What labels that are no nodes may be a slip of, the nodes of most records first.
 
     Returns:
-        As `PROPOSED`; no row for a label that is near no node that may be one.
+        As `PROPOSED`.
     """
     hierarchy, support = measured.hierarchy, measured.direct_support
     places = np.flatnonzero(hierarchy.assignable | (support > 0)).tolist()

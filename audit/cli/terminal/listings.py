@@ -95,11 +95,12 @@ def case_summary(findings: Iterable[Listed]) -> Group:
         if one.labels:
             most = ", ".join(f"{label} {n:,}" for label, n in one.labels)
             parts.append(Padding(Text(one_line(f"Most frequent: {most}"), "dim"), (0, 0, 0, 2)))
-    return Group(*parts or [Text("No check has found anything.")])
+    return Group(*parts or [_NOTHING])
 
 
-def proposal_summary(proposals: pl.DataFrame) -> Group:
-    """What is proposed for each finding: how many changes of which kind, on how many instances."""
+def proposal_summary(proposals: pl.DataFrame, findings: int) -> Group:
+    """What is proposed for each finding: how many changes of which kind, on how many instances, and
+    why; and how many of the findings have no proposal."""
     parts: list[RenderableType] = []
     for one in proposals.partition_by("finding", maintain_order=True):
         parts.append(whole(one["finding"][0]))
@@ -108,7 +109,11 @@ def proposal_summary(proposals: pl.DataFrame) -> Group:
             said = f"  {row['change']} {counted(row['proposals'], 'labels')} on {on}"
             line = Text.assemble((sure.ljust(7), _SURE[sure]), said)
             parts.append(Padding(line, (0, 0, 0, 2)))
-    return Group(*parts or [Text("Nothing that was found is mended by a change of labels.")])
+            parts.append(Padding(Text(one_line(row["reason"]), "dim"), (0, 0, 0, 11)))
+    if bare := findings - proposals["finding"].n_unique():
+        told = "`audit cases RUN` lists their records"
+        parts.append(Text(f"{counted(bare, 'findings')} without a proposal: {told}"))
+    return Group(*parts or [_NOTHING])
 
 
 def confirmed_lines(found: Sequence[Confirmed]) -> Group:
@@ -128,6 +133,7 @@ def confirmed_lines(found: Sequence[Confirmed]) -> Group:
     return Group(*lines)
 
 
+_NOTHING = Text("No check has found anything.")
 _SURE = {"certain": "bold green", "review": "dim"}
 
 

@@ -62,8 +62,8 @@ class Proposals:
         return table.with_columns(pl.col("number", "finding").cast(pl.String))
 
     def summary(self) -> pl.DataFrame:
-        """``finding, change, certainty, proposals, instances``, in the order of the findings."""
-        by = ("finding", "change", "certainty")
+        """``finding, change, certainty, reason, proposals, instances``, as findings are ordered."""
+        by = ("finding", "change", "certainty", "reason")
         grouped = self.table.group_by(by, maintain_order=True)
         return grouped.agg(proposals=pl.len(), instances=pl.col("instance").n_unique())
 
