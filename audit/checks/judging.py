@@ -246,10 +246,11 @@ class _Judge:
     def judged(self, check: CheckResult, waivers: Waivers | None = None) -> CheckResult:
         """A check's result, each finding judged; waivers cover none where these are None."""
         told = {one.id: one for one in told_findings(check, self.rounding)}
-        findings = list[Finding]()
+        runs = (self,) if self.reference is None else (self, self.reference)
+        width, findings = max(run.rounding.width for run in runs), list[Finding]()
         for one in check.findings:
             before, mended = self.known.get(one.id), one.id in self.back
-            stays = before is not None and no_worse(told[one.id], before, self.rounding.width)
+            stays = before is not None and no_worse(told[one.id], before, width)
             severity = severity_of(told[one.id], self.policy, check.evidence, self.rounding)
             judgement = replace(
                 one.judgement,

@@ -210,19 +210,22 @@ def no_worse(one: dict[str, Any], before: audit.AuditResult) -> bool:
     return bool(one["touched"] <= earlier["touched"])
 
 
+@pytest.mark.parametrize("min_cell", [11, 1], ids=["in bins", "exact now"])
 @pytest.mark.parametrize(
     ("before", "now", "known"), [(40, 4, 1), (4, 40, 0), (4, 14, 1)], ids=["fewer", "more", "near"]
 )
 def test_a_share_that_is_not_told_is_compared_by_its_records(
-    before: int, now: int, known: int
+    before: int, now: int, known: int, min_cell: int
 ) -> None:
-    def told(wrong: int, reference: audit.AuditResult | None = None) -> audit.AuditResult:
+    def told(
+        wrong: int, min_cell: int = 11, reference: audit.AuditResult | None = None
+    ) -> audit.AuditResult:
         rows = [*[["cat"]] * 1_000, *[["wolf"]] * wrong]
         labels = audit.load_labels(rows, {"pet": {"cat": {}, "dog": {}}})
-        policy = audit.Policy.model_validate({"min_cell": 11})
+        policy = audit.Policy.model_validate({"min_cell": min_cell})
         return audit.run_audit(labels, policy, reference=reference)
 
-    view = told(now, told(before)).shared()
+    view = told(now, min_cell, told(before)).shared()
     (line,) = (one for one in view["since_reference"]["checks"] if one["name"] == "unknown_code")
     assert (line["known"], line["worse"]) == (known, 1 - known)
 
