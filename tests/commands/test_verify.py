@@ -14,7 +14,6 @@ import audit
 from fixtures.doors import command, made, refused
 from fixtures.held import held, read_json, sha256
 from fixtures.small_release import options
-from reports.page import html_text
 
 STEPS = ("files", "restricted", "tables", "inputs", "recomputation", "reports")
 FAILS = "does not hold"
@@ -52,8 +51,7 @@ def test_a_fresh_run_holds(small: Path, name: str) -> None:
     verdicts = audit.verify_run(small / name)
     assert [(one.name, one.outcome) for one in verdicts] == [*found.items()]
     digest = f"result.json {sha256((small / name / 'result.json').read_bytes())[:12]}"
-    shared = read_json(small / name / "result.json")
-    assert all(digest in told for told in (verdicts[0].detail, html_text(shared, paper=True)))
+    assert digest in verdicts[0].detail
 
 
 def test_a_run_that_is_made_again_gives_the_same(small: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import random
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -69,7 +70,8 @@ def decided(small: Path, place: Path) -> Words:
     """A sheet with what is accepted, and the words that apply it."""
     sheet = place / "sheet.csv"
     command("fixes", small / "first", "--csv", sheet)
-    sheet.write_text(sheet.read_text().replace(',"","",unknown_code', ',accept,"",unknown_code'))
+    proposed = re.sub('(,replace,.*),"",("",unknown_code)', r"\1,accept,\2", sheet.read_text())
+    sheet.write_text(proposed)
     return ("apply", small / "first", "--decisions", sheet)
 
 
