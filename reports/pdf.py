@@ -175,6 +175,10 @@ class _UnshownError(Exception):
     """The document has characters that the standard forbids."""
 
 
+_NO_MEMORY = b'\n{"found": "MemoryError"}\n'
+"""The refusal that needs no memory to be made."""
+
+
 def _main() -> int:
     """Read the task, typeset it within the limits, and answer."""
     answer = os.dup(1)
@@ -190,6 +194,9 @@ def _main() -> int:
         return _refuse({"missing": "pango", "found": str(error)})
     except ImportError as error:
         return _refuse({"missing": "weasyprint", "found": str(error)})
+    except MemoryError:
+        os.write(2, _NO_MEMORY)
+        return REFUSED
     except Exception as error:
         return _refuse({"found": f"{type(error).__name__}: {error}"})
     with os.fdopen(answer, "wb") as file:
