@@ -33,10 +33,10 @@ def _analysis(name: str, part: Row, declared: Mapping[str, Any], view: Row) -> I
         made[of.fold].append(shown and _numbers_below(shown))
     stated = facts(Columns.read(declared["facts"]), part["facts"], rounding, READ)
     seen = chapter(title, made[False], anchor=name, lead=declared["sentence"])
-    further = chapter(
+    rest = chapter(
         f"{title}: further tables", [*made[True], stated], anchor=f"{name}-further", folded=True
     )
-    yield from filter(None, [seen, further])
+    yield from filter(None, [seen, rest])
 
 
 def _telling(declared: Table, rows: Sequence[Row]) -> Sequence[Row]:

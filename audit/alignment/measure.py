@@ -161,8 +161,8 @@ def measure_model(
     )
     least = policy.confusion_threshold.value
     pairs = _pairs(batch, decided, predictions.set_valued, least, device, progress)
-    further = {query.name: query.as_published for query in policy.queries}
-    asked = [] if predictions.set_valued else map(Query, {**PUBLISHED, **further}.values())
+    others = {query.name: query.as_published for query in policy.queries}
+    asked = [] if predictions.set_valued else map(Query, {**PUBLISHED, **others}.values())
     behaving = {query: np.flatnonzero(query.matches(scores, hierarchy)) for query in asked}
     progress("resampling the most confused pairs")
     return ModelMeasurements(
@@ -190,12 +190,12 @@ def _pairs(
     carried = aggregate(decided, batch.hierarchy.closure)
     counts, supports = count_pairs(carried, progress), support(carried)
     co_predicted = pl.col("joint").cast(pl.Int64).alias("co_predicted")
-    together = counted_pairs(counts, len(batch)).select("a", "b", co_predicted)
+    predicted_pairs = counted_pairs(counts, len(batch)).select("a", "b", co_predicted)
     if not set_valued:
         counts = count_score_pairs(batch.aggregated, least, progress, device=device)
         supports = support_at(batch.aggregated, least)
     counted = counted_pairs(counts, len(batch)).lazy()
-    joined = counted.join(together.lazy(), on=["a", "b"], how="left", maintain_order="left")
+    joined = counted.join(predicted_pairs.lazy(), on=["a", "b"], how="left", maintain_order="left")
     filled = joined.with_columns(pl.col("co_predicted").fill_null(0))
     return PairTable(filled.collect().lazy(), lambda: batch.hierarchy, supports, len(batch))
 

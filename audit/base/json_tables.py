@@ -78,7 +78,7 @@ def _is_record(record: Any) -> bool:
 
 
 def _records_on_lines(path: Path, name: str, encoding: str) -> Iterator[_Cells]:
-    for where, line in lines_of(path, encoding, name):
+    for where, line in numbered_lines(path, encoding, name):
         record = parsed_json(line, where, _parse)
         if not _is_record(record):
             found = excerpt(record)
@@ -166,7 +166,9 @@ def _text(value: Any) -> str | None:
     return None if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def lines_of(path: Path, encoding: str = "", name: object = None) -> Iterator[tuple[str, str]]:
+def numbered_lines(
+    path: Path, encoding: str = "", name: object = None
+) -> Iterator[tuple[str, str]]:
     """``NAME:NUMBER`` and text of each line that is not blank; one line is held at a time."""
     with text_stream(path, encoding) as stream:
         for number, line in enumerate(stream, start=1):

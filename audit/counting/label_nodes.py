@@ -38,8 +38,8 @@ def label_counts(rows: pl.DataFrame) -> pl.DataFrame:
 
 def summed_counts(counts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Sum of the rows of several batches for each of `KEYS`, sorted by them, nulls last."""
-    together = pl.concat([pl.DataFrame(schema=LABELS), *counts])
-    return together.group_by(KEYS).agg(pl.col("rows").sum()).sort(KEYS, nulls_last=True)
+    listed = pl.concat([pl.DataFrame(schema=LABELS), *counts])
+    return listed.group_by(KEYS).agg(pl.col("rows").sum()).sort(KEYS, nulls_last=True)
 
 
 @dataclass(frozen=True, eq=False)

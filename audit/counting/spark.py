@@ -92,9 +92,9 @@ def count_pairs(
     known = known_of(labels, policy)
     progress("counting pairs")
     numbered_rows = _mapped(rows, partial(numbered, columns, labels), ROWS)
-    together = numbered_rows.repartition(_cores(rows), "instance").sortWithinPartitions("instance")
+    placed = numbered_rows.repartition(_cores(rows), "instance").sortWithinPartitions("instance")
     parts = PARTS_PER_CORE * _cores(rows)
-    sums = _mapped(together, partial(counted, known, str(read.table), parts), SUMS)
+    sums = _mapped(placed, partial(counted, known, str(read.table), parts), SUMS)
     added = _mapped(sums.repartition(parts, "kind", "part"), added_parts, SUMS)
     return count_of(_collected(added, SUMS), labels)
 

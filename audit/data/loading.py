@@ -117,10 +117,10 @@ def _joined(table: Table, other: Table, by: str) -> Table:
     own, key = table.column(by), other.column(by)
     if own is None or key is None:
         return table
-    further = [name for name in other.schema if table.column(name) is None]
+    others = [name for name in other.schema if table.column(name) is None]
 
     def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
-        wanted = [name for name in further if name in columns]
+        wanted = [name for name in others if name in columns]
         values = other.frame([key, *wanted]).unique(maintain_order=True)
         every = pl.exclude(key).cast(pl.String).drop_nulls().unique(maintain_order=True)
         if values[key].is_duplicated().any():
@@ -131,7 +131,7 @@ def _joined(table: Table, other: Table, by: str) -> Table:
         for frame in table.frames(here, at_once):
             yield frame.join(values, on=own, how="left", maintain_order="left").select(columns)
 
-    schema = {**table.schema, **{name: other.schema[name] for name in further}}
+    schema = {**table.schema, **{name: other.schema[name] for name in others}}
     return replace(table, schema=schema, scan=scan, files=(*table.files, *other.files))
 
 

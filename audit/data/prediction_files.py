@@ -20,7 +20,7 @@ from audit.base.tables import open_table
 from audit.data.class_lists import columns_named, distinct
 from audit.data.columns import Columns
 from audit.data.prediction_tables import Labelled, PredictionTable, in_frame
-from audit.data.published.events import lines_of
+from audit.data.published.events import json_lines_of
 from audit.data.published.wanted import Wanted
 from audit.data.raw_predictions import AnyArray, RawPredictions, stored, texts_in, with_names
 
@@ -57,7 +57,7 @@ def _read(data: object, known: Labelled) -> RawPredictions:
     if suffix in (".json", ".jsonl", ".ndjson"):
         entries = _entries_of("".join(text_blocks(path)), path)
         return replace(_in_entries(entries, known, path), sources=(path,))
-    table = lines_of(path, Wanted(Columns(), known.nodes)) or open_table(path)
+    table = json_lines_of(path, Wanted(Columns(), known.nodes)) or open_table(path)
     return replace(_in_table(table, known), sources=table.files)
 
 

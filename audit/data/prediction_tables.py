@@ -227,11 +227,11 @@ class PredictionTable:
         columns = [self.frame[name] for name in classes]
         numbers = np.column_stack([self._filled_numbers(column, absent) for column in columns])
         spare = [name for name in self.rest if name in self.numbers and name not in classes]
-        further = self._extra_classes(numbers, spare)
-        every = np.column_stack([numbers, *(self.numbers[name] for name in further)])
-        names = distinct([*classes.values(), *further], "class", self.where)
+        additional = self._extra_classes(numbers, spare)
+        every = np.column_stack([numbers, *(self.numbers[name] for name in additional)])
+        names = distinct([*classes.values(), *additional], "class", self.where)
         flags = all(map(are_flags, columns))
-        raw = self._matrix(every, names, [*classes, *further], flags=flags)
+        raw = self._matrix(every, names, [*classes, *additional], flags=flags)
         return replace(raw, named=bool(spare) and {*classes.values()} <= {*self.known.names})
 
     def _matrix(

@@ -365,5 +365,5 @@ def _finished(rows: pl.DataFrame, columns: Columns) -> pl.DataFrame:
     found = rows.with_columns(
         table=table, position=place.cast(pl.Int64, strict=False), refused=refused
     )
-    further = [one for one in found.columns if one in ("group", "split") or one.startswith(STRATUM)]
-    return found.select(*ROWS, *further)
+    rest = [one for one in found.columns if one in ("group", "split") or one.startswith(STRATUM)]
+    return found.select(*ROWS, *rest)

@@ -106,9 +106,9 @@ def _may_be_stratum_or_group(values: pl.Series) -> bool:
 def may_be_groups(values: pl.Series) -> bool:
     """Whether there are enough values, one an instance or null, and enough shared, for groups."""
     sizes = values.drop_nulls().value_counts(name="size")["size"]
-    repeated, further = int((sizes > 1).sum()), int(sizes.sum()) - len(sizes)
+    repeated, rest = int((sizes > 1).sum()), int(sizes.sum()) - len(sizes)
     return (
         len(sizes) >= _LEAST_GROUPS
         and repeated >= _LEAST_REPEATED
-        and further >= _REPEATING * len(values)
+        and rest >= _REPEATING * len(values)
     )

@@ -242,8 +242,8 @@ class OpenedRun:
             there = {one.name for one in frame.schema["evidence"].fields}  # type: ignore[attr-defined]
             evidence = Columns.read(of_check["columns"])
             own = Columns(FINDINGS.values(), evidence.values())
-            further = [one for one in evidence if one in there and one not in frame.columns]
-            frame = frame.with_columns(pl.col("evidence").struct.field(one) for one in further)
+            others = [one for one in evidence if one in there and one not in frame.columns]
+            frame = frame.with_columns(pl.col("evidence").struct.field(one) for one in others)
             frame = frame.filter(pl.col("check") == check)
         frame = judged.join(frame, on="id", how="inner", maintain_order="left").drop("record")
         frame = frame.select("id", "sentence", pl.exclude("id", "sentence"))

@@ -104,8 +104,8 @@ class Shown:
         """The same with these columns alone (names with blanks), and those that belong to them."""
         kept = [self.columns[name] for name in names.split() if name in self.columns]
         beside = {name for one in kept for name in (one.title, one.among, *one.ends)}
-        further = [self.columns[name] for name in self.columns if name in beside]
-        return replace(self, columns=Columns(kept, further))
+        others = [self.columns[name] for name in self.columns if name in beside]
+        return replace(self, columns=Columns(kept, others))
 
     def query(self, asked: Mapping[str, str], hierarchy: Hierarchy) -> Query:
         """What an address asks for.

@@ -157,8 +157,8 @@ class CatchAlls:
 
         Yields index, kind and rule: ``title: other``, or ``word: misc`` where a word decides.
         """
-        further = (rf"|\b{re.escape(word.lower())}\b" for word in words)
-        any_of = re.compile(_MARK.pattern + "".join(further))
+        additional = (rf"|\b{re.escape(word.lower())}\b" for word in words)
+        any_of = re.compile(_MARK.pattern + "".join(additional))
         for node in np.flatnonzero(self._hierarchy.assignable).tolist():
             if any_of.search(self._titles[node].lower()):
                 if kind := self.kind(node):

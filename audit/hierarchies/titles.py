@@ -140,10 +140,10 @@ def with_titles(hierarchy: Hierarchy, lists: Sequence[TitleList]) -> Hierarchy:
                 several[node if node and alone else code].setdefault(title_key(title), title)
         two |= {name: (*own.values(),) for name, own in several.items() if len(own) > 1}
     named = zip(hierarchy.nodes, hierarchy.titles, strict=True)
-    further = {node: title for node, title in titles.items() if node not in hierarchy}
+    others = {node: title for node, title in titles.items() if node not in hierarchy}
     return replace(
         hierarchy,
         titles=tuple(title or titles.get(node, "") for node, title in named),
-        further_titles={**hierarchy.further_titles, **further},
+        further_titles={**hierarchy.further_titles, **others},
         two_titles=two or hierarchy.two_titles,
     )

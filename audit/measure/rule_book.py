@@ -53,7 +53,7 @@ def first_association(
     """
     found = np.full(len(a), -1, np.int64)
     each = [one.sides for one in known] if len(a) else []
-    together = (
+    several = (
         ([node for asking, same in each if same == needed for node in asking], needed)
         for _, needed in each
     )
@@ -65,7 +65,7 @@ def first_association(
         outside = (in_use & ~within).astype(np.int64)
         return np.asarray(within[ends] | (below @ outside == 0))
 
-    for place, sides in enumerate((*each, *together)):
+    for place, sides in enumerate((*each, *several)):
         left, right = map(part_of, sides)
         fits = (left[a] & right[b]) | (left[b] & right[a])
         found[fits & (found < 0)] = place % len(known)

@@ -96,19 +96,23 @@ def line_of(key: Sequence[str | int], text: str) -> int | None:
     at, end, found = 0, len(lines), None
     for before, part in zip(("", *key), key, strict=False):
         if isinstance(part, int):
-            places = _lines_of(lines, rf"\s*\[\[\s*{re.escape(str(before))}\s*\]\]", 0, len(lines))
+            places = _matching_lines(
+                lines, rf"\s*\[\[\s*{re.escape(str(before))}\s*\]\]", 0, len(lines)
+            )
         else:
-            places = _lines_of(lines, rf"[\s\[]*[\"']?{re.escape(part)}[\"']?\s*[=.\]]", at, end)
+            places = _matching_lines(
+                lines, rf"[\s\[]*[\"']?{re.escape(part)}[\"']?\s*[=.\]]", at, end
+            )
         wanted = part if isinstance(part, int) else 0
         if wanted >= len(places):
             break
         at = found = places[wanted]
         if lines[at].lstrip().startswith("["):
-            end = min(_lines_of(lines, r"\s*\[", at + 1, len(lines)), default=len(lines))
+            end = min(_matching_lines(lines, r"\s*\[", at + 1, len(lines)), default=len(lines))
     return None if found is None else found + 1
 
 
-def _lines_of(lines: Sequence[str], pattern: str, start: int, end: int) -> list[int]:
+def _matching_lines(lines: Sequence[str], pattern: str, start: int, end: int) -> list[int]:
     return [i for i in range(start, end) if re.match(pattern, lines[i])]
 
 

@@ -52,10 +52,10 @@ def rows(*columns: Iterable[Column], **inner: Schema) -> Schema:
     return _list_of(fields(*columns, **inner))
 
 
-def rows_of(table: Table, *further: Iterable[Column], **inner: Schema) -> Schema:
+def rows_of(table: Table, *others: Iterable[Column], **inner: Schema) -> Schema:
     """JSON schema of the list of rows of a declared table, with further columns and fields."""
     said = f"{table.title}: a row is {table.row}." if table.title else f"A row is {table.row}."
-    return {"description": said, **rows(table.columns.values(), *further, **inner)}
+    return {"description": said, **rows(table.columns.values(), *others, **inner)}
 
 
 def analysis(every: Mapping[str, Table], facts: Columns) -> Schema:
@@ -174,10 +174,10 @@ def comparison_schema() -> Schema:
     return {"$schema": _DRAFT, "title": "What changed between two runs", **made}
 
 
-def _changed(table: Table, *further: Iterable[Column]) -> Schema:
+def _changed(table: Table, *others: Iterable[Column]) -> Schema:
     """Listed changes, and how many there are, were compared, and were tested (``family``)."""
     numbers = (*whole("compared not_comparable changed"), *chance("family", type="integer"))
-    return fields(numbers, rows=rows_of(table, *further))
+    return fields(numbers, rows=rows_of(table, *others))
 
 
 def _mended() -> Schema:

@@ -82,8 +82,8 @@ def layer_rows(scene: Scene) -> Iterator[Row]:
     from sklearn.metrics import normalized_mutual_info_score
 
     described, codes, places = scene.described, scene.codes, scene.described.fit
-    together = [place for place in places if described.crossed[place]] or list(places)
-    whole = (codes[:, together] >= 0).all(axis=1)
+    combined = [place for place in places if described.crossed[place]] or list(places)
+    whole = (codes[:, combined] >= 0).all(axis=1)
     judged, fitted, said = whole & scene.judging, whole & ~scene.judging, {}
 
     def told(measure: str, value: float, truth: IntArray, dimension: str | None = None) -> Row:
@@ -100,12 +100,12 @@ def layer_rows(scene: Scene) -> Iterator[Row]:
         said[place], truth = probe(scene.z), codes[rows, place]
         right = (said[place][rows] == truth).mean()
         yield told("probe", right, truth, described.dimensions[place])
-    target = described.combinations(together)[1][scene.class_of]
+    target = described.combinations(combined)[1][scene.class_of]
     if len(np.unique(target[fitted])) < 2 or not judged.any():
         return
     direct, truth = fit(scene.z[fitted], target[fitted])(scene.z[judged]), target[judged]
-    composed = np.column_stack([said[place][judged] for place in together])
-    right = composed == codes[judged][:, together]
+    composed = np.column_stack([said[place][judged] for place in combined])
+    right = composed == codes[judged][:, combined]
     _, answer = np.unique(composed, axis=0, return_inverse=True)
     shared = normalized_mutual_info_score(direct, answer.reshape(-1), average_method="arithmetic")
     yield told("direct", (direct == truth).mean(), truth)

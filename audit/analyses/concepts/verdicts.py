@@ -77,8 +77,8 @@ def _estimate(
     if read is not None:
         dimension = described.dimensions.index(read)
         concept = np.maximum(described.class_codes[:, dimension], 0)
-        for together in described.parts(dimension, 0) if described.crossed[dimension] else ():
-            group = np.where(np.isin(np.arange(len(group)), together), together[0], group)
+        for merged in described.parts(dimension, 0) if described.crossed[dimension] else ():
+            group = np.where(np.isin(np.arange(len(group)), merged), merged[0], group)
     scale = min(instances[place].sum() / judged.sum(), 1.0)
     k, n, group = right * scale, judged * scale, group[place]
     of_group = [np.bincount(group, some)[np.unique(group)] for some in (k, n)]

@@ -281,11 +281,11 @@ def cycle(found: Measured) -> Iterator[Row]:
 
 
 def _edges(
-    found: Measured, table: str, among: str, *steps: tuple[str, str], **further: str
+    found: Measured, table: str, among: str, *steps: tuple[str, str], **others: str
 ) -> Iterator[tuple[pl.DataFrame, Case, Callable[..., Row]]]:
     """By relation, in one context and across: rows of ``table``, the first, `found.row` for it.
 
-    The tuples behind state a step of a row, a pair of its columns. ``among`` and ``further`` name
+    The tuples behind state a step of a row, a pair of its columns. ``among`` and ``others`` name
     columns of counts of the relation: what the rows are a share of, and further evidence by name.
     """
     for own in found.frames[table].partition_by("relation", "one_context", maintain_order=True):
@@ -295,7 +295,7 @@ def _edges(
         edges = pl.concat(own.select("relation", instance=a, concept=b) for a, b in steps)
         tuples = found.tuples.join(edges, on=EDGE, how="semi")
         evidence = bounds("edges", len(own), numbers[among])
-        evidence |= {name: numbers[column] for name, column in further.items()}
+        evidence |= {name: numbers[column] for name, column in others.items()}
         key, severity = (relation, ONE if one else ACROSS), "warning" if one else "note"
         yield own, first, partial(found.row, tuples, evidence, *key, severity=severity)
 
@@ -357,8 +357,8 @@ def transitivity(found: Measured) -> Iterator[Row]:
         return f"{path} is valid step by step, and {edge(row)} is invalid{_under(row)}"
 
     steps = (("instance", "concept"), ("instance", "through"), ("through", "concept"))
-    further = {"chains": "chains", "open": "chains_open"}
-    for rows, first, told in _edges(found, "graph_violations", "denied_edges", *steps, **further):
+    others = {"chains": "chains", "open": "chains_open"}
+    for rows, first, told in _edges(found, "graph_violations", "denied_edges", *steps, **others):
         yield told(
             sentence=f"{{edges}} of {{of}} denied edges of {first['relation']} ({{share}}) "
             f"{{edges|follows|follow}} from two valid ones{_where_judged(first)}: "

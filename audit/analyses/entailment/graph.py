@@ -254,7 +254,7 @@ def _relations(tuples: pl.DataFrame, graph: TextGraph, components: pl.DataFrame)
     )
     counted = ("chains", "chains_valid", "chains_denied")
     table = in_report_order(tuples.group_by("relation").agg(tuples=pl.len()))
-    for further in (
+    for rest in (
         by_text.group_by("relation").agg(pl.col(counted).sum(), texts=pl.len()),
         graph.edges.group_by("relation").agg(
             edges=pl.len(),
@@ -268,7 +268,7 @@ def _relations(tuples: pl.DataFrame, graph: TextGraph, components: pl.DataFrame)
             texts_on_cycles=pl.col("texts").sum(),
         ),
     ):
-        table = table.join(further, on="relation", how="left", maintain_order="left")
+        table = table.join(rest, on="relation", how="left", maintain_order="left")
     filled = table.with_columns(pl.exclude("relation").cast(pl.Int64).fill_null(0))
     known = pl.col("chains_valid") + pl.col("chains_denied")
     return filled.with_columns(chains_open=pl.col("chains") - known)

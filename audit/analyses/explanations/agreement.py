@@ -158,8 +158,8 @@ def _of_methods(units: pl.DataFrame, n_methods: int, compat: Compat) -> Agreed:
         }
     )
     rules = pl.DataFrame({"k": [None, *range(1, MOST_K + 1)]}, {"k": pl.Int64})
-    for further in (units.select("unit", "id", "model", "tokens"), rules):
-        named = named.join(further, how="cross", maintain_order="left_right")
+    for rest in (units.select("unit", "id", "model", "tokens"), rules):
+        named = named.join(rest, how="cross", maintain_order="left_right")
     numbers = {"agreement": value, "chance_sizes": chance, "gain": value[:, :, :1] - value}
     told = named.with_columns(
         pl.Series(name, of.ravel()).fill_nan(None) for name, of in numbers.items()

@@ -13,7 +13,7 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError
 from audit.base.files import read_text
-from audit.base.json_tables import excerpt, lines_of
+from audit.base.json_tables import excerpt, numbered_lines
 
 Place = tuple[str, str, int, int]
 """The id of a text, a code, the first character and the one after the last."""
@@ -30,7 +30,7 @@ def converted(path: Path) -> pl.DataFrame | None:
         InputError: If a line of CodiEsp is not whole.
         SchemaError: If a note of MDACE lacks its id, or an annotation its place or code.
     """
-    first = next((text for _, text in lines_of(path)), "")
+    first = next((text for _, text in numbered_lines(path)), "")
     if _TRACK_X.fullmatch(first):
         return _by_text(_codiesp(path))
     document = _object(first)
@@ -50,7 +50,7 @@ def _object(text: str) -> dict[str, Any] | None:
 
 def _codiesp(path: Path) -> Iterator[Place]:
     """The place of each span; InputError for a line without id, kind, code, words and spans."""
-    for where, text in lines_of(path):
+    for where, text in numbered_lines(path):
         if (found := _TRACK_X.fullmatch(text)) is None:
             raise InputError(
                 "each line must hold five cells, the last with spans such as 307 316;348 361",

@@ -17,7 +17,7 @@ from audit.analyses.explanations.words import SPECIAL_TOKENS, word_of
 from audit.base.declared import schema
 from audit.base.errors import InputError, SchemaError, first_cases, refuse_unknown
 from audit.base.files import bare_suffix, files_in, first_bytes, once, refuse_pickle
-from audit.base.json_tables import Line, excerpt, frames, lines_of, objects_on
+from audit.base.json_tables import Line, excerpt, frames, numbered_lines, objects_on
 from audit.base.readings import Reading
 from audit.base.table import list_column
 from audit.base.tables import open_table
@@ -213,7 +213,7 @@ def _of_text(part: Path) -> pl.DataFrame:
                 first[name] = next(said, None)
         return pl.DataFrame([_column(name, values) for name, values in columns.items()])
 
-    lines = objects_on(lines_of(part), _DECODER)
+    lines = objects_on(numbered_lines(part), _DECODER)
     rows = pl.concat([pl.DataFrame(schema=FILE), *frames(lines, typed, part)])
     for name, value in first.items():
         if value is not None and not rows[name].count():

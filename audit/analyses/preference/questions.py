@@ -15,7 +15,7 @@ from audit.base.dag import FloatArray
 from audit.base.declared import schema
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import first_bytes, once, read_json, refuse_pickle
-from audit.base.json_tables import lines_of, objects_on
+from audit.base.json_tables import numbered_lines, objects_on
 from audit.base.tables import open_table
 from audit.data.records import pick
 
@@ -77,7 +77,7 @@ def read_scores(path: Path, asked: pl.DataFrame) -> Iterator[TokenScores]:
             named.setdefault(uri, []).append(row)
     seen = set[int]()
     refuse_pickle(path, first_bytes(path))
-    for where, record in objects_on(lines_of(path), _DECODER):
+    for where, record in objects_on(numbered_lines(path), _DECODER):
         key, scores = record.get("question"), record.get("scores")
         found = named.get(key, []) if type(key) in (int, str) else []
         told = scores if isinstance(scores, dict) else {}

@@ -184,14 +184,14 @@ def _malformed(measured: Measurements) -> Rows:
     looked, labels = _looked_at(measured), _refused(measured, "malformed_code")
     integrity, rows = integrity_of(measured), labels.select("label", "table").rows()
     codes = [own for row in rows if (own := integrity.readings(*row))]
-    more, what, further = dict[str, int](), "{labels|is|are} not shaped like a code", "."
+    more, what, rest = dict[str, int](), "{labels|is|are} not shaped like a code", "."
     if integrity.years and codes:
         first, last = min(integrity.years.values())[:6], " or ".join({*integrity.editions.values()})
         what = (
             "{labels|is no code|are no codes}; {never_valid} of them {never_valid|looks like one|"
             f"look like codes}}, but in no edition from {first} to {last}"
         )
-        further = (
+        rest = (
             ", for digits that are too many or exchanged, and for codes of another classification. "
             "A code of your own is kept if a dictionary given with --titles has it."
         )
@@ -207,7 +207,7 @@ def _malformed(measured: Measurements) -> Rows:
         severity="error",
         sentence="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
         f"{what}; {{rows|the row was|the rows were}} refused.",
-        curator=f"Correct these labels: look for cut digits, joined codes and free text{further}",
+        curator=f"Correct these labels: look for cut digits, joined codes and free text{rest}",
         data_user="Leave these rows out, and say so.",
         of=looked,
         more=more,

@@ -18,8 +18,8 @@ from audit.checks.rows import ALL, Row, Rows, check_of_rows, significant
 from audit.checks.shared.carriers import carrying_both
 from audit.engine.pairs.redundancy import (
     LEAST_SUPPORT,
+    NodePairs,
     Places,
-    Together,
     chain_ends,
     count_disjoint_pairs,
     overlapping_pairs,
@@ -83,7 +83,7 @@ def _told_support(measured: Measurements) -> IntArray:
     return np.asarray(bins.all_told(support) * (bins.tells & (support > bins.width)), np.int64)
 
 
-def held(pairs: Together, bins: Bins) -> Together:
+def held(pairs: NodePairs, bins: Bins) -> NodePairs:
     """Pairs as limits on shares read them, expected by told factors; the same if exact."""
     if not bins.width:
         return pairs
@@ -97,7 +97,7 @@ def held(pairs: Together, bins: Bins) -> Together:
     )
 
 
-def _often_together(measured: Measurements) -> Together:
+def _often_together(measured: Measurements) -> NodePairs:
     """Pairs of frequent nodes whose told share with both is `redundant_jaccard` or more."""
     joint, a, b = (pl.col(name) for name in ("joint", *_SUPPORTS))
     length, observed = pl.col("expected_length"), pl.col("observed")
@@ -118,10 +118,10 @@ def _often_together(measured: Measurements) -> Together:
     )
     table = met.collect(engine="streaming").filter(pl.col("relation") != "ancestor")
     table = table.drop("relation").sort("a", "b")
-    return Together(*(column.to_numpy() for column in table.iter_columns()))
+    return NodePairs(*(column.to_numpy() for column in table.iter_columns()))
 
 
-def _worth(measured: Measurements, pairs: Together, group_of: IntArray) -> FloatArray:
+def _worth(measured: Measurements, pairs: NodePairs, group_of: IntArray) -> FloatArray:
     """What one instance with either node is worth, of each pair; 0 where few groups have both."""
     worth = np.zeros(len(pairs))
     for place, (a, b) in enumerate(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True)):
@@ -136,7 +136,7 @@ def _worth(measured: Measurements, pairs: Together, group_of: IntArray) -> Float
     return worth
 
 
-def _as_one(measured: Measurements, pairs: Together) -> Iterator[Row]:
+def _as_one(measured: Measurements, pairs: NodePairs) -> Iterator[Row]:
     """A row for each pair of nodes that behave as one, in node order."""
     limit, edges = measured.policy.redundant_jaccard.value, measured.hierarchy.edges
     vague = {*np.flatnonzero(measured.hierarchy.uninformative).tolist()}

@@ -54,11 +54,11 @@ def _pairs(measured: Measurements) -> Rows:
 def _rows(measured: Measurements, found: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
     """A row for each found pair; one for all those of most children of one parent."""
     joint = _joint_of_labels(measured, found)
-    together: dict[int, list[Mapping[str, Any]]] = {}
+    by_parent: dict[int, list[Mapping[str, Any]]] = {}
     for pair in found:
-        together.setdefault(pair["parent"], []).append(pair)
+        by_parent.setdefault(pair["parent"], []).append(pair)
     for pair in found:
-        children = [] if pair["parent"] is None else together[pair["parent"]]
+        children = [] if pair["parent"] is None else by_parent[pair["parent"]]
         if not children or children[0] is pair:
             yield _row(measured, pair, joint, children)
 

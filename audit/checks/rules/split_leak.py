@@ -47,9 +47,9 @@ def unseen_by_chance(carried: Sparse, outside: int) -> tuple[float, float]:
     both = _all_outside(values[:, None] + values[None, :], n, outside)
     apart = float(times @ both @ times)
     rare_labels = csr_array(carried[:, rare])
-    together = csr_array(rare_labels.T @ rare_labels).tocoo()
-    of_both = k[together.row] + k[together.col]
-    beside = _all_outside(of_both - together.data, n, outside) - _all_outside(of_both, n, outside)
+    joint = csr_array(rare_labels.T @ rare_labels).tocoo()
+    of_both = k[joint.row] + k[joint.col]
+    beside = _all_outside(of_both - joint.data, n, outside) - _all_outside(of_both, n, outside)
     return mean, max(apart + float(beside.sum()) - mean**2, 0.0)
 
 
@@ -137,8 +137,8 @@ def _rows(measured: Measurements, splits: pl.DataFrame) -> Iterator[Row]:
 def _by_splits(torn: pl.DataFrame, unit: str) -> tuple[Part, ...]:
     """The splits that share units, by the instances of these units in them."""
     splits, instances = pl.col("split").unique().sort(), pl.col("instance").n_unique()
-    together = torn.group_by(unit).agg(splits=splits, instances=instances)
-    by_splits = together.group_by("splits").agg(pl.col("instances").sum(), groups=pl.len())
+    by_unit = torn.group_by(unit).agg(splits=splits, instances=instances)
+    by_splits = by_unit.group_by("splits").agg(pl.col("instances").sum(), groups=pl.len())
     order = "instances", pl.col("splits").list.join("\0")
     counts = ["instances"] if unit == "instance" else ["instances", "groups"]
     lines = by_splits.sort(*order, descending=[True, False]).head(TOP_PARTS).to_dicts()

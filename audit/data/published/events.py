@@ -30,7 +30,7 @@ _ODD = frozenset("\t ,;|{")
 _SCHEMA = {"instance": pl.String(), "labels": pl.List(pl.String())}
 
 
-def lines_of(path: Path, wanted: Wanted, encoding: str = "") -> Table | None:
+def json_lines_of(path: Path, wanted: Wanted, encoding: str = "") -> Table | None:
     """The table of a text of ids with labels, a node among those of the first; None of others."""
     if not path.is_file() or bare_suffix(path) not in _SUFFIXES:
         return None
@@ -128,7 +128,7 @@ def events_of(data: Path | str, wanted: Wanted, encoding: str) -> Table | None:
         AskedError: If it must be stated which codes are labels.
     """
     readers: tuple[Callable[[Path, Wanted], Table | None], ...]
-    readers = (omop_of, meds_of, fhir_of, coco_of, partial(lines_of, encoding=encoding))
+    readers = (omop_of, meds_of, fhir_of, coco_of, partial(json_lines_of, encoding=encoding))
     if isinstance(data, str):
         return omop_of(data, wanted)
     return next((table for read in readers if (table := read(data, wanted))), None)

@@ -96,15 +96,15 @@ def _tables(place: Path | str) -> Mapping[str, Table]:
 
 
 def _frames(
-    table: Table, columns: Mapping[str, str], further: Sequence[str] = (), at_once: int = AT_ONCE
+    table: Table, columns: Mapping[str, str], others: Sequence[str] = (), at_once: int = AT_ONCE
 ) -> Iterator[pl.DataFrame]:
-    """Columns of a table by role as tidy text, a frame without rows first; those of ``further``
+    """Columns of a table by role as tidy text, a frame without rows first; those of ``others``
     are null where the table lacks them."""
     names = [*table.schema]
     own = {
         role: name_among(names, column, table)
         for role, column in columns.items()
-        if role not in further or table.column(column)
+        if role not in others or table.column(column)
     }
     lacking = {role: pl.lit(None, pl.String) for role in columns if role not in own}
     yield pl.DataFrame(schema=dict.fromkeys(columns, pl.String))

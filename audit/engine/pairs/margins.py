@@ -61,7 +61,7 @@ def length_cuts(histogram: IntArray) -> IntArray:
     return lengths[lengths < len(histogram) - 1].astype(np.int64)
 
 
-def strata_of(lengths: IntArray, cuts: IntArray, further: Sequence[IntArray] = ()) -> IntArray:
+def strata_of(lengths: IntArray, cuts: IntArray, others: Sequence[IntArray] = ()) -> IntArray:
     """Stratum of each record: its stratum of length, crossed with further categories.
 
     A crossed stratum of fewer than `LEAST_RECORDS` records joins the next length of its category;
@@ -80,10 +80,10 @@ def strata_of(lengths: IntArray, cuts: IntArray, further: Sequence[IntArray] = (
     part = np.flatnonzero(lengths >= LEAST_LABELS)
     by_length = np.searchsorted(cuts, lengths[part], "left")
     category = np.zeros(len(part), np.int64)
-    for column in further:
+    for column in others:
         category = category * (int(column.max(initial=0)) + 1) + column[part]
     keys = category * (len(cuts) + 1) + by_length
-    if further:
+    if others:
         keys = _joined(keys, len(cuts) + 1)
     stratum[part] = np.unique(keys, return_inverse=True)[1]
     return stratum

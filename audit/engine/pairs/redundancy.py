@@ -57,7 +57,7 @@ NEARLY_ALL = 0.9
 
 
 @dataclass(frozen=True, eq=False)
-class Together:
+class NodePairs:
     """Pairs of nodes, and the numbers of instances that carry them; arrays of shape (n_pairs,).
 
     Args:
@@ -81,11 +81,11 @@ class Together:
     def __len__(self) -> int:
         return len(self.a)
 
-    def __getitem__(self, chosen: IntArray | BoolArray) -> Together:
+    def __getitem__(self, chosen: IntArray | BoolArray) -> NodePairs:
         each = [one.name for one in fields(self) if not one.kw_only]
         return replace(self, **{name: getattr(self, name)[chosen] for name in each})
 
-    def without(self, explained: FloatArray) -> Together:
+    def without(self, explained: FloatArray) -> NodePairs:
         """The same pairs with the explained joint instances of each, shape (n_pairs,), removed."""
         gone = np.minimum(explained, self.joint)
         names = ("joint", "support_a", "support_b", "instances")
@@ -160,7 +160,7 @@ class Places:
         shares[row(self.closure, node)] = 1.0
         return np.asarray(shares)
 
-    def most_specific_first(self, pairs: Together) -> IntArray:
+    def most_specific_first(self, pairs: NodePairs) -> IntArray:
         """Order of pairs: least supports first, of equals most ancestors, then node order."""
         above = np.diff(self.closure.indptr)
         ancestors = above[pairs.a] + above[pairs.b]
@@ -175,12 +175,14 @@ def chain_ends(edges: Sparse, support: IntArray) -> BoolArray:
     return ends
 
 
-def redundant_pairs(pairs: Together, places: Places, least: float, required: BoolArray) -> IntArray:
+def redundant_pairs(
+    pairs: NodePairs, places: Places, least: float, required: BoolArray
+) -> IntArray:
     """Find the redundant pairs, each reported once, at the place in the hierarchy where it arises.
 
     Args:
         pairs: Pairs with no node in use below both nodes, each node the end of its chain.
-        least: As for `Together.as_one`.
+        least: As for `NodePairs.as_one`.
         required: Whether a rule requires each pair, shape (n_pairs,): such a pair explains others
             and is not reported itself.
 
@@ -206,7 +208,7 @@ def redundant_pairs(pairs: Together, places: Places, least: float, required: Boo
 class _Scan:
     """Pairs as they are found, and how many joint instances of each pair the found ones explain."""
 
-    def __init__(self, pairs: Together, places: Places, least: float) -> None:
+    def __init__(self, pairs: NodePairs, places: Places, least: float) -> None:
         self.pairs, self.places, self.least = pairs, places, least
         ends, each = np.concatenate([pairs.a, pairs.b]), np.tile(np.arange(len(pairs)), 2)
         shape = len(places.support), len(pairs)
@@ -256,7 +258,7 @@ class _Scan:
         return found[stand]
 
 
-def _of_ends(pairs: Together, first: FloatArray, second: FloatArray) -> FloatArray:
+def _of_ends(pairs: NodePairs, first: FloatArray, second: FloatArray) -> FloatArray:
     """The larger of ``first[a] second[b]`` and ``first[b] second[a]`` of each, (n_pairs,)."""
     there = first[pairs.a] * second[pairs.b]
     back = first[pairs.b] * second[pairs.a]

@@ -285,5 +285,5 @@ class Scales:
         some = np.concatenate([one, other, both])
         weighed = grouped.weight[some] * np.concatenate(residual)
         sums = np.bincount(grouped.group[some], weighed, len(grouped.of_groups))
-        together = float(((sums + k * grouped.of_groups) ** 2).sum())
-        return max(together / single, 1.0) if single > 0 else 1.0
+        grouped_sum = float(((sums + k * grouped.of_groups) ** 2).sum())
+        return max(grouped_sum / single, 1.0) if single > 0 else 1.0

@@ -160,10 +160,10 @@ def _of_rows(table: OpenTable, own: pl.DataFrame, added: pl.DataFrame) -> pl.Dat
     kept = kept.with_columns(
         pl.when(pl.col("stays").is_null()).then(pl.col(name)).otherwise(became).alias(name)
     )
-    further = numbered[added["row"].to_list()].with_columns(
+    others = numbered[added["row"].to_list()].with_columns(
         _typed(table, name, added["new"]), *(pl.lit(None).alias(one) for one in _varying(table))
     )
-    both = pl.concat([kept.select(numbered.columns), further], how="vertical_relaxed")
+    both = pl.concat([kept.select(numbered.columns), others], how="vertical_relaxed")
     return both.sort(_ROW, maintain_order=True).drop(_ROW)
 
 

@@ -19,7 +19,7 @@ from audit.checks.rules.drift import LEAST_EXCHANGE
 from audit.checks.rules.duplicates import Copies
 from audit.checks.rules.nodes import held
 from audit.checks.rules.records import pile_of
-from audit.engine.pairs.redundancy import Together
+from audit.engine.pairs.redundancy import NodePairs
 from audit.engine.statistics.two_rates import TwoSides
 from audit.measure.drift import surely_apart
 from audit.measure.residual_differences import apart
@@ -191,7 +191,7 @@ def shifted(rounding: Rounding, *cells: int) -> bool:
 
 def as_one(rounding: Rounding, both: int, a: int, b: int) -> bool:
     numbers = (np.array([float(one)]) for one in (both, both + a, both + b, TOTAL, 1, 1))
-    pair = Together(np.array([0]), np.array([1]), *numbers)
+    pair = NodePairs(np.array([0]), np.array([1]), *numbers)
     return bool(held(pair, rounding.bins("instances")).as_one(0.5)[0])
 
 
