@@ -22,7 +22,8 @@ LEAST_TOLD = 5
 def sentence(
     finding: Finding, columns: Declared, titles: Mapping[str, str | None], rounding: Rounding
 ) -> str:
-    """The sentence of a finding with its numbers, which ``columns`` say how to tell."""
+    """The sentence of a finding with its numbers, which ``columns`` say how to tell, and titles as
+    `Finding.titles` has them."""
     values = {**finding.evidence, "mostly": _mostly(finding, titles, rounding)}
     return filled(finding.statement, values, said(finding.evidence, columns, rounding))
 
@@ -32,8 +33,7 @@ def _mostly(finding: Finding, titles: Mapping[str, str | None], rounding: Roundi
 
     Of a finding that counts its lines, these are examples where none is much of it.
     """
-    titles, evidence = finding.titles(titles), finding.evidence
-    own = () if finding.key else finding.nodes
+    evidence, own = finding.evidence, () if finding.key else finding.nodes
     lines = [one for one in largest_first(finding.parts) if finding.key or one.nodes != own]
     if not lines:
         return None
